@@ -1,0 +1,1 @@
+"""The Plan: a Program in a Situation, every number known."""

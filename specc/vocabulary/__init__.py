@@ -1,0 +1,1 @@
+"""Everything that a spec can call by name: one record per name, found by discovery."""
