@@ -1,0 +1,65 @@
+"""Jobs that the tests give to the pool; a job lies in a module because processes import it."""
+
+import os
+import signal
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def add_ranks() -> float:
+    total = torch.tensor(float(dist.get_rank()))
+    dist.all_reduce(total)
+    return total.item()
+
+
+def environment(*names: str) -> dict[str, str | None]:
+    return {name: os.environ.get(name) for name in names}
+
+
+def process_id() -> int:
+    return os.getpid()
+
+
+def has_group() -> bool:
+    return dist.is_initialized()
+
+
+def raise_on(rank: int, text: str) -> None:
+    if dist.get_rank() == rank:
+        raise ValueError(text)
+    dist.barrier()
+
+
+def exit_on(rank: int, text: str) -> None:
+    if dist.get_rank() == rank:
+        raise SystemExit(text)
+    dist.barrier()
+
+
+def die_on(rank: int) -> None:
+    if dist.get_rank() == rank:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.barrier()
+
+
+def sleep_on(rank: int, seconds: float) -> None:
+    if dist.get_rank() == rank:
+        time.sleep(seconds)
+    dist.barrier()
+
+
+def leave_the_environment_changed() -> None:
+    os.environ["LEFT_BEHIND"] = "1"
+    os.chdir("/")
+
+
+def unpicklable() -> object:
+    return lambda: None
+
+
+def end_the_group_oneself() -> bool:
+    dist.barrier()
+    dist.destroy_process_group()
+    return dist.is_initialized()
