@@ -1,0 +1,107 @@
+"""How text looks in a terminal: columns, not characters, and nothing that acts on it."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import groupby
+
+import attrs
+
+TAB_STOP = 4
+CUT = "..."
+
+# Select Graphic Rendition, ECMA-48 (5th edition) section 8.3.117.
+COLORS = {
+    "error": "1;31",
+    "warning": "1;33",
+    "gutter": "1;34",
+    "strong": "1",
+    "help": "1;32",
+}
+
+
+def painted(text: str, style: str, *, color: bool) -> str:
+    """Text in the colour of `style`; unchanged without colour or without a style."""
+    if not color or not text or not style:
+        return text
+    return f"\x1b[{COLORS[style]}m{text}\x1b[0m"
+
+
+def columns_of(char: str) -> int:
+    """Columns of a terminal that one character takes: 0, 1 or 2.
+
+    Source: Unicode Standard Annex 11, East Asian Width; ambiguous characters count as narrow.
+    """
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def harmless(text: str) -> str:
+    """Text in which control and format characters are spelled out.
+
+    A spec comes from strangers: its text must neither move the cursor nor reorder what people read.
+    """
+    return "".join(_spelled(char) for char in text)
+
+
+def _spelled(char: str) -> str:
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return f"<U+{ord(char):04X}>"
+    return char
+
+
+@attrs.frozen
+class Line:
+    """A source line as shown, with the column where each of its characters begins.
+
+    Args:
+        text: tabs expanded, control characters spelled out.
+        columns: of every character of the source line, then the width of the whole.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """Columns of the whole line."""
+        return self.columns[-1]
+
+
+def displayed(source_line: str) -> Line:
+    """The line as a terminal shows it."""
+    shown: list[str] = []
+    columns = [0]
+    for char in source_line:
+        at = columns[-1]
+        piece = " " * (TAB_STOP - at % TAB_STOP) if char == "\t" else _spelled(char)
+        shown.append(piece)
+        columns.append(at + sum(map(columns_of, piece)))
+    return Line("".join(shown), tuple(columns))
+
+
+class Row:
+    """One line under construction: characters at columns, each with a style."""
+
+    def __init__(self) -> None:
+        self._cells: list[tuple[str, str]] = []
+
+    @property
+    def width(self) -> int:
+        """Columns in use."""
+        return len(self._cells)
+
+    def put(self, column: int, text: str, style: str) -> None:
+        """Write narrow `text` from `column` on, over what is there."""
+        missing = column + len(text) - len(self._cells)
+        self._cells.extend([(" ", "")] * max(missing, 0))
+        for offset, char in enumerate(text):
+            self._cells[column + offset] = (char, style)
+
+    def finished(self, *, color: bool) -> str:
+        """The line with its colours, without spaces at its end."""
+        runs: list[str] = []
+        for style, cells in groupby(self._cells, key=lambda cell: cell[1]):
+            runs.append(painted("".join(char for char, _ in cells), style, color=color))
+        return "".join(runs).rstrip()

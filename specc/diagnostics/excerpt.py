@@ -1,0 +1,183 @@
+"""Source lines with their labels drawn below them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import attrs
+
+from specc.diagnostics.diagnostic import Label
+from specc.diagnostics.display import CUT, Line, Row, columns_of, displayed, harmless, painted
+from specc.source import Source
+
+COMMAND_LINE = "<command line>"
+
+
+@attrs.frozen
+class Paper:
+    """How an excerpt is drawn.
+
+    Args:
+        width: columns of source text; a longer line is cut around its labels.
+        gutter: columns of the widest line number.
+        severity: the style of the primary label.
+    """
+
+    width: int
+    gutter: int
+    severity: str
+    color: bool
+
+    def margin(self, number: str = "") -> str:
+        """What stands left of a line: its number and a bar."""
+        return painted(f"{number:>{self.gutter}} |", "gutter", color=self.color)
+
+
+@attrs.frozen
+class Mark:
+    """A label on one line, in columns of the line as shown."""
+
+    start: int
+    end: int
+    text: str
+    primary: bool
+
+
+def gutter_width(labels: tuple[Label, ...]) -> int:
+    """Columns of the widest line number that the labels need."""
+    return max(len(str(label.span.line)) for label in labels)
+
+
+def excerpt(labels: tuple[Label, ...], paper: Paper) -> list[str]:
+    """The lines of all labels, the file of the primary label first.
+
+    Args:
+        labels: at least one; the first is the primary one.
+    """
+    primary = labels[0]
+    files: dict[str, list[Label]] = {}
+    for label in labels:
+        files.setdefault(label.span.source.name, []).append(label)
+    drawn: list[str] = []
+    for name, in_file in files.items():
+        if drawn:
+            drawn.append(paper.margin())
+        arrow = ":::" if drawn else "-->"
+        place = _place(in_file[0], name)
+        drawn.append(
+            " " * paper.gutter + painted(arrow, "gutter", color=paper.color) + f" {harmless(place)}"
+        )
+        drawn.append(paper.margin())
+        drawn += _file_lines(in_file, primary, paper)
+    return drawn
+
+
+def _place(label: Label, name: str) -> str:
+    if name == COMMAND_LINE:
+        return name
+    line, column = label.span.source.position(label.span.start)
+    return f"{name}:{line}:{column}"
+
+
+def _file_lines(labels: list[Label], primary: Label, paper: Paper) -> list[str]:
+    by_line: dict[int, list[Label]] = {}
+    for label in labels:
+        by_line.setdefault(label.span.line, []).append(label)
+    drawn: list[str] = []
+    previous = 0
+    for number in sorted(by_line):
+        if previous and number > previous + 1:
+            drawn.append(painted(CUT, "gutter", color=paper.color))
+        drawn += _marked_line(labels[0].span.source, number, by_line[number], primary, paper)
+        previous = number
+    return drawn
+
+
+def _marked_line(
+    source: Source, number: int, labels: list[Label], primary: Label, paper: Paper
+) -> list[str]:
+    line = displayed(source.line(number))
+    marks = [_mark(label, line, is_primary=label is primary) for label in labels]
+    text, marks = _cut(line, marks, paper.width)
+    shown_number = "" if source.name == COMMAND_LINE else str(number)
+    rows = [row.finished(color=paper.color) for row in _rows(marks, paper.severity)]
+    drawn = [f"{paper.margin(shown_number)} {text}".rstrip()]
+    return drawn + [f"{paper.margin()} {row}" for row in rows]
+
+
+def _mark(label: Label, line: Line, *, is_primary: bool) -> Mark:
+    """The label on its first line: a span over several lines is drawn to the end of the first."""
+    source, length = label.span.source, len(line.columns) - 1
+    number, column = source.position(label.span.start)
+    end_number, end_column = source.position(label.span.end)
+    first = min(column - 1, length)
+    after = min(end_column - 1, length)
+    if end_number != number:
+        after = max(first, len(source.line(number).rstrip()))
+    start = line.columns[first]
+    end = max(line.columns[after], start + 1)
+    return Mark(start, end, harmless(label.text), is_primary)
+
+
+def _cut(line: Line, marks: list[Mark], width: int) -> tuple[str, list[Mark]]:
+    """The part of a long line that shows its marks, and the marks moved to it."""
+    if line.width <= width:
+        return line.text, marks
+    lead = next((mark for mark in marks if mark.primary), marks[0])
+    low, high = min(mark.start for mark in marks), max(mark.end for mark in marks)
+    if high - low > width:
+        low, high = lead.start, min(lead.end, lead.start + width)
+    left = max(0, min(low - (width - (high - low)) // 2, line.width - width))
+    right = left + width
+    # Whole characters only: a wide one that straddles an end is left out.
+    widths = [columns_of(char) for char in line.text]
+    starts = [0]
+    for char_width in widths:
+        starts.append(starts[-1] + char_width)
+    first = bisect_left(starts, left)
+    after = bisect_right(starts, right) - 1
+    before = CUT if first else ""
+    behind = CUT if after < len(widths) else ""
+    shift = len(before) - starts[first]
+    limit = starts[after]
+    moved = [
+        attrs.evolve(
+            mark,
+            start=min(max(mark.start, starts[first]), limit) + shift,
+            end=max(min(mark.end, limit), min(max(mark.start, starts[first]), limit) + 1) + shift,
+        )
+        for mark in marks
+    ]
+    return before + line.text[first:after] + behind, moved
+
+
+def _rows(marks: list[Mark], severity: str) -> list[Row]:
+    """The underlines, the text of the last label beside them, the other texts hanging below."""
+    underlines = Row()
+    for mark in sorted(marks, key=lambda mark: mark.primary):  # the primary one on top
+        char, style = ("^", severity) if mark.primary else ("-", "gutter")
+        underlines.put(mark.start, char * (mark.end - mark.start), style)
+    hanging = sorted((mark for mark in marks if mark.text), key=lambda mark: (mark.start, mark.end))
+    if hanging and all(mark.end <= hanging[-1].start for mark in marks if mark is not hanging[-1]):
+        beside = hanging.pop()
+        underlines.put(underlines.width + 1, beside.text, _style(beside, severity))
+    rows = [underlines]
+    if hanging:
+        rows.append(_bars(hanging, severity))
+    while hanging:
+        lowest = hanging.pop()
+        row = _bars(hanging, severity)
+        row.put(lowest.start, lowest.text, _style(lowest, severity))
+        rows.append(row)
+    return rows
+
+
+def _bars(marks: list[Mark], severity: str) -> Row:
+    row = Row()
+    for mark in marks:
+        row.put(mark.start, "|", _style(mark, severity))
+    return row
+
+
+def _style(mark: Mark, severity: str) -> str:
+    return severity if mark.primary else "gutter"
