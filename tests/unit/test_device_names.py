@@ -18,6 +18,11 @@ DEVICE_NAME = re.compile(
     rf"(?:(?<![A-Za-z])(?:{DEVICES})|{DEVICES.title()}|{DEVICES.upper()})(?![a-z])"
 )
 
+# An exception is one line with its reason.
+NAMED_ELSEWHERE = {
+    "specc/resolve/reserved.py": "nn.Module has methods of these names, which no part may take",
+}
+
 
 def words(node: ast.AST) -> tuple[str, ...]:
     """Identifiers and text that a node brings in itself, without its children."""
@@ -78,7 +83,7 @@ def test_device_names_stand_in_targets_alone() -> None:
     elsewhere = [name for name in SPECC if not name.startswith("specc/targets/")]
     found = [(name, *where) for name in elsewhere for where in device_names(parse(name))]
 
-    assert found == []
+    assert [where for where in found if where[0] not in NAMED_ELSEWHERE] == []
 
 
 def test_templates_name_no_device() -> None:
