@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-
-Batch = TypeVar("Batch")
 
 
-def ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+def ahead(batches: Iterator[tuple]) -> Iterator[tuple]:
     """The same batches, each drawn in a thread while the one before it is in use.
 
     What goes wrong in the thread is raised here, in the place of the batch.

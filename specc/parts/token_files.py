@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import mmap
 from pathlib import Path
 
 import torch
@@ -13,25 +14,31 @@ class TokenFiles:
     """Files of raw token ids, one after the other as one sequence; a slice is an int64 tensor."""
 
     def __init__(self, paths: list[str], dtype: torch.dtype) -> None:
-        self.files = [
-            torch.from_file(path, size=Path(path).stat().st_size // dtype.itemsize, dtype=dtype)
-            for path in paths
-        ]
-        self.ends = list(itertools.accumulate(len(file) for file in self.files))
+        self.dtype = dtype
+        self.files = [map_file(path) for path in paths]
+        self.ends = list(itertools.accumulate(len(file) // dtype.itemsize for file in self.files))
 
     def __len__(self) -> int:
         return self.ends[-1]
 
     def __getitem__(self, tokens: slice) -> torch.Tensor:
         begin, end, _ = tokens.indices(len(self))
-        pieces = []
+        pieces = [torch.empty(0, dtype=torch.int64)]
         while begin < end:
-            at = bisect.bisect_right(self.ends, begin)
-            first = self.ends[at] - len(self.files[at])
-            stop = min(end, self.ends[at])
-            pieces.append(self.files[at][begin - first : stop - first].long())
+            number = bisect.bisect_right(self.ends, begin)
+            start = self.ends[number - 1] if number else 0
+            stop = min(end, self.ends[number])
+            size = self.dtype.itemsize
+            data = self.files[number][(begin - start) * size : (stop - start) * size]
+            pieces.append(torch.frombuffer(bytearray(data), dtype=self.dtype).long())
             begin = stop
-        return torch.cat(pieces) if pieces else torch.empty(0, dtype=torch.int64)
+        return torch.cat(pieces)
+
+
+def map_file(path: str) -> mmap.mmap:
+    """The bytes of a file, to be read only where they are used."""
+    with Path(path).open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def token_files(pattern: str, dtype: torch.dtype, length: int) -> TokenFiles:
