@@ -80,7 +80,7 @@ class Leaf:
     Args:
         kind: name of its record in `vocabulary/parts`.
         dims: the record's dim letters bound to entries.
-        settings: only those that were given.
+        settings: only those that were given; `init` among them where the part says how its weight starts.
     """
 
     kind: str
@@ -143,8 +143,7 @@ class Part:
 
     name: str
     what: What
-    init: tree.Expr | None = None
-    span: Span = attrs.field(eq=False, repr=False, kw_only=True)
+    span: Span = attrs.field(eq=False, repr=False)
 
 
 # ----------------------------------------------------------------------------------- values
@@ -225,10 +224,16 @@ class Arithmetic:
 
 @attrs.frozen
 class Rearrange:
-    """`x as [..]`; `source` and `type.shape` are both opened to the same atoms."""
+    """`x as [..]`: same atoms, other grouping or order.
+
+    Args:
+        source: the value's shape, opened so that both shapes have the same atoms.
+        target: `type.shape`, opened likewise; entry by entry as many as the shape has.
+    """
 
     value: Value
     source: Shape
+    target: Shape
     type: ValueType
     span: Span = attrs.field(eq=False, repr=False)
 

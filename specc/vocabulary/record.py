@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from specc.program.model import ValueType
 
 Kind = Literal[
-    "int", "float", "bool", "word", "string", "duration", "bytes", "list", "constructor", "value"
+    "int",
+    "float",
+    "bool",
+    "word",
+    "dim",
+    "string",
+    "duration",
+    "bytes",
+    "list",
+    "constructor",
+    "value",
 ]
 
 
@@ -113,12 +123,13 @@ class FunctionCall:
         arguments: Python text of each value.
         dims: Python text of local sizes by letter; `start:S` is the text of this rank's first index along S.
         settings: evaluated, defaults filled in; a setting that is a block's constructor argument comes as `Raw`.
-        positions: for each letter the position in the first argument's shape.
+        device: Python text of the device that new tensors lie on.
     """
 
     arguments: tuple[str, ...]
     dims: DimTexts
     settings: Settings
+    device: str = ""
 
 
 @attrs.frozen
@@ -128,6 +139,12 @@ class Raw:
     text: str
 
 
+Infer: TypeAlias = (
+    "Callable[[Sequence[ValueType], Mapping[str, Entry], Callable[[str], Entry | None]], "
+    "tuple[ValueType, ...] | str]"
+)
+
+
 @attrs.frozen
 class FunctionRecord:
     """A function on values.
@@ -135,7 +152,8 @@ class FunctionRecord:
     Args:
         takes: signature with letters, as for parts; empty when `infer` decides.
         infer: for functions whose result no letter pattern can say (`split`, `concat`, `mean(x, over = S)`):
-            gets the argument types and the raw settings, returns result types or a sentence that says what is wrong.
+            gets the argument types, the given `dim` settings as entries, and what a dim is defined as (or None);
+            returns result types or a sentence that says what is wrong.
         split: letters that an axis may split; every other letter must be whole on each rank.
         context: letters that a method may make whole around the call (`S`, `T` of attention).
         construct: Python text of the call.
@@ -147,7 +165,7 @@ class FunctionRecord:
     settings: tuple[Setting, ...]
     split: tuple[str, ...]
     construct: Callable[[FunctionCall], str]
-    infer: Callable[[Sequence[ValueType], Mapping[str, object]], tuple[ValueType, ...] | str] | None = None
+    infer: Infer | None = None
     context: tuple[str, ...] = ()
     variadic: bool = False
     positional: tuple[str, ...] = ()
@@ -201,11 +219,15 @@ class OptimizerRecord:
 
 @attrs.frozen
 class ScheduleRecord:
-    """A learning-rate schedule: text of the rate at `step`."""
+    """A learning-rate schedule.
+
+    Args:
+        construct: Python text of the rate, from the texts of its settings and of `step`, `peak` and `steps`.
+    """
 
     name: str
     settings: tuple[Setting, ...]
-    construct: Callable[[Settings], str]
+    construct: Callable[[Mapping[str, str]], str]
     source: str = ""
 
 
@@ -235,7 +257,7 @@ class InitRecord:
     """A way to draw a weight: Python text of the draw.
 
     Args:
-        construct: text from the evaluated arguments and the tensor's size texts.
+        construct: text from the evaluated arguments.
     """
 
     name: str

@@ -1,0 +1,13 @@
+"""`constant`: a way to draw a weight."""
+
+from __future__ import annotations
+
+from specc.vocabulary.record import REQUIRED, InitRecord, Setting
+
+RECORD = InitRecord(
+    name="constant",
+    settings=(Setting("value", "float", default=REQUIRED),),
+    construct=lambda s: f"constant({float(s['value'])})",  # type: ignore[arg-type]
+    positional=("value",),
+    source="torch.nn.init.constant_",
+)

@@ -1,0 +1,13 @@
+"""`uniform`: a way to draw a weight."""
+
+from __future__ import annotations
+
+from specc.vocabulary.record import REQUIRED, InitRecord, Setting
+
+RECORD = InitRecord(
+    name="uniform",
+    settings=(Setting("bound", "float", default=REQUIRED),),
+    construct=lambda s: f"uniform({s['bound']})",
+    positional=("bound",),
+    source="torch.nn.init.uniform_",
+)

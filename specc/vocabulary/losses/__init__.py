@@ -1,0 +1,1 @@
+"""Losses, each a sum over elements with a count."""

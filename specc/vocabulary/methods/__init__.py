@@ -1,0 +1,1 @@
+"""Methods by which an axis moves."""

@@ -1,0 +1,1 @@
+"""Parts: submodules with parameters, and parameterless layers of chains."""

@@ -1,0 +1,43 @@
+"""`LayerNorm(D, eps = 1e-5, affine = true, bias = true)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specc.vocabulary.record import PartRecord, Setting, Weight
+
+if TYPE_CHECKING:
+    from specc.vocabulary.record import DimTexts, Settings
+
+
+def _construct(dims: DimTexts, settings: Settings) -> str:
+    words = [dims["D"]]
+    if settings["eps"] != 1e-5:
+        words.append(f"eps={settings['eps']}")
+    if not settings["affine"]:
+        words.append("elementwise_affine=False")
+    elif not settings["bias"]:
+        words.append("bias=False")
+    return f"nn.LayerNorm({', '.join(words)})"
+
+
+RECORD = PartRecord(
+    name="LayerNorm",
+    arguments="one",
+    letters=("D",),
+    takes="x [.., D] -> [.., D]",
+    settings=(
+        Setting("eps", "float", default=1e-5),
+        Setting("affine", "bool", default=True),
+        Setting("bias", "bool", default=True),
+    ),
+    weights=(
+        Weight("weight", ("D",), "ones", when="affine"),
+        Weight("bias", ("D",), "zeros", when="affine and bias"),
+    ),
+    split=("..",),
+    construct=_construct,
+    flops=lambda n: 8 * n[".."] * n["D"],
+    saved=lambda n: n[".."] * (n["D"] + 2),
+    source="torch.nn.LayerNorm; statistics in fp32 whatever the input",
+)

@@ -1,0 +1,1 @@
+"""Constructor words inside settings."""

@@ -1,0 +1,14 @@
+"""`linear(factor)`: rope scaling by position interpolation."""
+
+from __future__ import annotations
+
+from specc.vocabulary.record import REQUIRED, Setting, WordRecord
+
+RECORD = WordRecord(
+    name="linear",
+    kind="scaling",
+    settings=(Setting("factor", "float", default=REQUIRED),),
+    construct=lambda frequencies, s: f"linear_frequencies({frequencies}, {s['factor']})",
+    positional=("factor",),
+    source="Chen et al. 2023, arXiv 2306.15595, equation 4",
+)
