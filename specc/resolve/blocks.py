@@ -198,7 +198,7 @@ class Blocks:
     ) -> tuple[tuple[ValueType, ...], tuple[ValueType, ...]]:
         """Input and result types of a used extern class."""
         formals = dict(use.dims)
-        inputs, results, bound = extern_types(self, use.extern, formals, types, site, use.span)
+        inputs, results, bound = self.extern_types(use.extern, formals, types, site, use.span)
         if use.foreign is None:
             weights = tuple(
                 Parameter(w.name, bound.shape(w.type.shape), "own") for w in use.extern.weights
@@ -206,26 +206,25 @@ class Blocks:
             use.foreign = Foreign(use.extern.name, formals, weights, use.span)
         return inputs, results
 
-
-def extern_types(
-    blocks: Blocks,
-    extern: tree.Extern,
-    formals: dict[str, Entry],
-    types: Sequence[ValueType],
-    site: Bound,
-    span: Span,
-) -> tuple[tuple[ValueType, ...], tuple[ValueType, ...], Bound]:
-    """Types of an extern's inputs and results once its dims are bound by the values given."""
-    free = {s.name for s in extern.statics}
-    leading: tuple[Entry, ...] | None = () if _has_others(extern.params) else None
-    for param, given in zip(extern.params, types, strict=False):
-        found = infer_dims(param.type, given, free, formals)
-        leading = found if found is not None else leading
-    blocks.bind_by_name(extern.statics, extern.name, formals, site, span)
-    bound = Bound(site.scope, blocks.report, formals, {}, leading)
-    inputs = tuple(value_type(param.type, bound) for param in extern.params)
-    results = tuple(value_type(result.type, bound) for result in extern.results)
-    return inputs, results, bound
+    def extern_types(
+        self,
+        extern: tree.Extern,
+        formals: dict[str, Entry],
+        types: Sequence[ValueType],
+        site: Bound,
+        span: Span,
+    ) -> tuple[tuple[ValueType, ...], tuple[ValueType, ...], Bound]:
+        """Types of an extern's inputs and results once its dims are bound by the values given."""
+        free = {s.name for s in extern.statics}
+        leading: tuple[Entry, ...] | None = () if _has_others(extern.params) else None
+        for param, given in zip(extern.params, types, strict=False):
+            found = infer_dims(param.type, given, free, formals)
+            leading = found if found is not None else leading
+        self.bind_by_name(extern.statics, extern.name, formals, site, span)
+        bound = Bound(site.scope, self.report, formals, {}, leading)
+        inputs = tuple(value_type(param.type, bound) for param in extern.params)
+        results = tuple(value_type(result.type, bound) for result in extern.results)
+        return inputs, results, bound
 
 
 def _has_others(params: Sequence[tree.Param]) -> bool:

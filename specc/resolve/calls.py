@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from specc.program import model
 from specc.program.dims import show_shape
-from specc.resolve.blocks import extern_types
 from specc.resolve.parts import report_later, report_unknown_setting
 from specc.resolve.rearrange import definition_of
 from specc.resolve.scope import Unresolved
@@ -150,7 +149,7 @@ def _apply_extern(
         raise Unresolved
     types = [values.type_of(value, span) for value in operands]
     formals: dict[str, Entry] = {}
-    inputs, results, _ = extern_types(body.blocks, extern, formals, types, body.bound, span)
+    inputs, results, _ = body.blocks.extern_types(extern, formals, types, body.bound, span)
     if [t.shape for t in inputs] != [t.shape for t in types]:
         wanted = ", ".join(show_shape(kind.shape) for kind in inputs)
         title = (

@@ -10,7 +10,8 @@ import attrs
 from specc.diagnostics import nearest
 from specc.resolve.scope import BlockHome, Scope
 from specc.syntax import tree
-from specc.syntax.parse import parse, read_source
+from specc.syntax.parse import parse
+from specc.syntax.read import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

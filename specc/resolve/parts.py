@@ -224,7 +224,11 @@ def leaf(
     parameters = tuple(
         Parameter(weight.name, tuple(dims[letter] for letter in weight.dims), weight.init)
         for weight in record.weights
-        if weight.when is None or _is_on(record, weight.when, given, bound)
+        if all(
+            _is_on(record, word, given, bound)
+            for word in (weight.when or "").split(" and ")
+            if word
+        )
     )
     if record.arguments == "shape":
         trained = record.name == "Param"

@@ -23,7 +23,9 @@ def _infer(
     if len(types) != 1:
         return f"takes one value, and is given {len(types)}"
     shape = types[0].shape
-    opened = tuple(_opened(entry, definition) for entry in shape)
+    opened = shape
+    if not any(len(entry) > 1 for entry in shape):
+        opened = tuple(_opened(entry, definition) for entry in shape)
     sums = [i for i, entry in enumerate(opened) if len(entry) > 1]
     if len(sums) != 1:
         return "exactly one dim must be a sum, such as `Linear(d -> a + b)` gives"
