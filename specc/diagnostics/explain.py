@@ -34,6 +34,6 @@ def _near(wanted: str, folder: Path) -> list[str]:
     known = codes(folder)
     if re.fullmatch(r"E\d{4}", wanted):
         family = [code for code in known if code[:3] == wanted[:3]]
-        return get_close_matches(wanted, family or known, n=4, cutoff=0.6)
+        return sorted(get_close_matches(wanted, family or known, n=4, cutoff=0.6))
     word = wanted.lower()
     return [code for code in known if word and word in page(code, folder).title.lower()][:8]

@@ -39,6 +39,8 @@ TARGET = Target(
         Capability("fused_attention"),
         Capability("fused_attention_heads"),
         Capability("fused_attention_fp32"),
+        # What graphs cannot hold does not matter where there are none.
+        Capability("graph_collectives"),
         Capability("graph_resharding"),
         Capability(
             "hsdp",
@@ -63,14 +65,6 @@ TARGET = Target(
             label="captures device graphs, which cpus do not have",
             help='leave the mode out, or set it to "default" in `on cpu`',
             source="torch counts it as a skipped graph (measured on torch 2.13.0)",
-            severity="warning",
-        ),
-        Capability(
-            "graph_collectives",
-            needs=NEVER,
-            title='compile mode "reduce-overhead" has no effect on cpu',
-            label="captures device graphs, which cpus do not have",
-            help='leave the mode out, or set it to "default" in `on cpu`',
             severity="warning",
         ),
         Capability(
