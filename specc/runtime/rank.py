@@ -74,7 +74,7 @@ def _perform(task: Task) -> object:
         return function(*arguments)
     dist.init_process_group(
         task.backend,
-        store=dist.FileStore(task.store, task.world),
+        init_method=f"file://{task.store}",
         rank=task.rank,
         world_size=task.world,
         timeout=timedelta(seconds=task.timeout_s),
