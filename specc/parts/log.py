@@ -26,7 +26,7 @@ class Log:
         if self.file:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self.restart = count_runs(self.file)
-        self.steps = self.talked_steps = self.warm_steps = 0
+        self.steps = self.talked_steps = 0
         self.recorded = self.talked = self.warm = time.perf_counter()
 
     def __call__(self, row: dict) -> None:
@@ -51,20 +51,17 @@ class Log:
             print(f"step {row['step']:,}: {figures(values)}, {speed(values, seconds)}", flush=True)
             self.talked, self.talked_steps = now, self.steps
         if warm:
-            self.warm, self.warm_steps = now, self.steps
+            self.warm = now
 
     def summary(self) -> None:
-        """Print the mean speed of all steps after the first `warmup`; call it after the last."""
-        timed = self.steps - self.warm_steps
-        if self.rank != 0 or not timed:
+        """Print the last loss and the speed after the first `warmup` steps; call it at the end."""
+        if self.rank != 0 or not self.steps:
             return
-        loss = float(self.row["loss"])  # waits for the device
-        seconds = (time.perf_counter() - self.warm) / timed
-        print(
-            f"{self.steps:,} steps, loss {loss:.4f}; {seconds:.3g} s a step, "
-            f"{speed(self.row, seconds)} in the last {timed:,}",
-            flush=True,
-        )
+        line = f"{self.steps:,} steps, loss {float(self.row['loss']):.4f}"  # waits for the device
+        if timed := max(0, self.steps - self.warmup):
+            seconds = (time.perf_counter() - self.warm) / timed
+            line += f"; {seconds:.3g} s a step, {speed(self.row, seconds)} in the last {timed:,}"
+        print(line, flush=True)
 
 
 def count_runs(path: Path) -> int:
