@@ -48,8 +48,8 @@ class Blocks:
         """The class of a block whose dims are all bound; raises Unresolved if its body does not hold."""
         block = home.block
         identity = (id(block), tuple(sorted(formals.items())), leading)
+        self._refuse_recursion(block, span)
         if identity not in self._keys:
-            self._refuse_recursion(block, span)
             self._open.append((block.name, span))
             self._keys[identity] = None
             made = self._read(home, formals, leading)
