@@ -10,19 +10,19 @@ from specc.source import Source
 from specc.syntax.build_decl import DECLARATIONS
 from specc.syntax.build_expr import EXPRESSIONS
 from specc.syntax.build_layout import LAYOUTS
-from specc.syntax.made import Kids, Maker, Raw
+from specc.syntax.made import Kids, Maker, Origin, Raw
 
 _MAKERS = {**EXPRESSIONS, **DECLARATIONS, **LAYOUTS}
 
 
-def build(raw: Tree[Token], source: Source, offset: int = 0) -> tuple[object, Maker]:
+def build(raw: Tree[Token], source: Source, origin: Origin) -> tuple[object, Maker]:
     """The typed node of a parse, and the maker with what was found on the way.
 
     Args:
         raw: of a parser that keeps all tokens.
-        offset: where in the source the parsed text begins.
+        origin: where in the source a place of the parsed text comes from.
     """
-    maker = Maker(source, offset)
+    maker = Maker(source, origin)
     order: list[Tree[Token]] = []
     waiting = [raw]
     while waiting:

@@ -8,6 +8,7 @@ from specc.source import Span
 from specc.syntax import tree
 from specc.syntax.brief import brief
 from specc.syntax.build_expr import arguments, number, text
+from specc.syntax.counts import check_count
 from specc.syntax.made import Kids, Make, Maker, nodes, or_empty, tokens, word
 
 
@@ -31,6 +32,7 @@ def _dims(_maker: Maker, kids: Kids, _span: Span) -> tuple[tree.DimDecl, ...]:
 
 def _dim(maker: Maker, kids: Kids, span: Span) -> tree.DimDecl:
     name, _, size = kids
+    check_count(size, maker.report)
     return tree.DimDecl(str(name), size, span, maker.place(name))
 
 
@@ -227,6 +229,7 @@ def _mesh(maker: Maker, kids: Kids, span: Span) -> tree.Mesh:
 
 def _axis(maker: Maker, kids: Kids, span: Span) -> tree.Axis:
     name, _, size, axes = kids
+    check_count(size, maker.report)
     return tree.Axis(str(name), size, or_empty(axes), span, maker.place(name))
 
 

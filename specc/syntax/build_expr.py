@@ -6,6 +6,7 @@ from lark import Token
 
 from specc.source import Span
 from specc.syntax import tree
+from specc.syntax.counts import check_count
 from specc.syntax.literals import number_of, text_of
 from specc.syntax.made import Kids, Make, Maker, nodes, word
 
@@ -92,8 +93,9 @@ def _every(_maker: Maker, _kids: Kids, span: Span) -> tree.Every:
     return tree.Every(span)
 
 
-def _repeat(_maker: Maker, kids: Kids, span: Span) -> tree.Repeat:
+def _repeat(maker: Maker, kids: Kids, span: Span) -> tree.Repeat:
     _, count, _, index, body = kids
+    check_count(count, maker.report)
     return tree.Repeat(count, word(index), body, span)
 
 
@@ -119,8 +121,11 @@ def _others(_maker: Maker, _kids: Kids, span: Span) -> tree.Others:
     return tree.Others(span)
 
 
-def _shape(_maker: Maker, kids: Kids, span: Span) -> tree.Shape:
-    return tree.Shape(nodes(kids), span)
+def _shape(maker: Maker, kids: Kids, span: Span) -> tree.Shape:
+    entries: tuple[tree.Expr | tree.Others, ...] = nodes(kids)
+    for entry in entries:
+        check_count(entry, maker.report)
+    return tree.Shape(entries, span)
 
 
 def _type(_maker: Maker, kids: Kids, span: Span) -> tree.Type:

@@ -18,13 +18,10 @@ from lark.lark import PostLex
 
 from specc.resources import grammar_text
 
-STARTS = ("start", "chunk", "_stmt", "_estmt", "_lstmt", "_tstmt", "_attr", "axis")
-"""What the parser can be asked for: a file, one declaration, or one statement of a kind of body."""
-
 _OPENERS = frozenset({"LPAR", "LSQB"})
 _CLOSERS = frozenset({"RPAR", "RSQB"})
 # After these a line goes on: nothing that ends in one of them is a statement.
-_CONTINUES = frozenset({"LBRACE", "COMMA", "_ARROW", "CMP", "ADD", "MUL", "STAR", "MINUS", "_NL"})
+_OPEN_ENDED = frozenset({"LBRACE", "COMMA", "_ARROW", "CMP", "ADD", "MUL", "STAR", "MINUS", "_NL"})
 
 
 class LineEnds(PostLex):
@@ -36,15 +33,15 @@ class LineEnds(PostLex):
         """The tokens of `stream` without line ends in ( ) and [ ], after operators, and repeated."""
         depth = 0
         previous = "_NL"
-        for token in stream:
-            if token.type in _OPENERS:
+        for each in stream:
+            if each.type in _OPENERS:
                 depth += 1
-            elif token.type in _CLOSERS:
+            elif each.type in _CLOSERS:
                 depth -= 1
-            elif token.type == "_NL" and token != ";" and (depth > 0 or previous in _CONTINUES):
+            elif each.type == "_NL" and each != ";" and (depth > 0 or previous in _OPEN_ENDED):
                 continue
-            previous = token.type
-            yield token
+            previous = each.type
+            yield each
 
 
 @cache
@@ -75,14 +72,13 @@ def make_parser(grammar: str, *, strict: bool = False) -> Lark:
         parser="lalr",
         lexer="contextual",
         postlex=LineEnds(),
-        start=list(STARTS),
         keep_all_tokens=True,
         strict=strict,
     )
 
 
 def _cache_file(grammar: str) -> Path | None:
-    key = "\0".join((grammar, lark.__version__, sys.version, *STARTS))
+    key = "\0".join((grammar, lark.__version__, sys.version))
     try:
         home = Path.home()
     except RuntimeError:

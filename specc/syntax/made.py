@@ -16,6 +16,7 @@ Raw: TypeAlias = "Tree[Token] | Token"
 # was made of its sub-rules. The rule fixes which is which, so each maker unpacks it by position.
 Kids: TypeAlias = "list[Any]"
 Make: TypeAlias = "Callable[[Maker, Kids, Span], object]"
+Origin: TypeAlias = "Callable[[int], int]"
 T = TypeVar("T")
 
 
@@ -23,21 +24,21 @@ class Maker:
     """Gives nodes their places and collects what is wrong with them.
 
     Args:
-        offset: where in the source the parsed text begins.
+        origin: where in the source a place of the parsed text comes from.
 
     Attributes:
         open_lists: by their start, lists that hold a `..` and are not yet known to be shapes.
     """
 
-    def __init__(self, source: Source, offset: int) -> None:
+    def __init__(self, source: Source, origin: Origin) -> None:
         self.source = source
-        self.offset = offset
+        self.origin = origin
         self.report = Report()
         self.open_lists: dict[int, tree.Others] = {}
 
     def span(self, start: int, end: int) -> Span:
         """The place of a range of the parsed text."""
-        return Span(self.source, start + self.offset, end + self.offset)
+        return Span(self.source, self.origin(start), self.origin(end))
 
     def place(self, token: Token) -> Span:
         """The place of a token."""
