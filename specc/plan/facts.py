@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from specc.program.dims import Shape
-    from specc.program.model import BlockClass, What
+    from specc.program.model import ApplyFunction, BlockClass, What
     from specc.program.program import Field, LossTerm, Program
     from specc.situation import Situation
     from specc.source import Span
@@ -153,6 +153,7 @@ class Module:
         statics: the block's settings, evaluated; `index` names of lists as plain numbers.
         settings: of a vocabulary part, defaults filled in.
         parameters: its own tensors, not those of its children.
+        calls: settings of every function call in the block's statements, defaults filled in.
     """
 
     path: str
@@ -167,6 +168,9 @@ class Module:
     precision: Precision
     recompute: Recompute | None
     compile: Compile | None
+    calls: Mapping[ApplyFunction, Mapping[str, SettingValue]] = attrs.field(
+        factory=dict["ApplyFunction", "Mapping[str, SettingValue]"], eq=False
+    )
 
     def walk(self) -> Iterator[Module]:
         """This module and everything inside, parents first."""

@@ -1,0 +1,109 @@
+"""Figures of the machine that the mesh names, and axes whose groups cross its nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specc.check.names import Unknown
+from specc.check.settings import report_unknown, typed, unit_of
+from specc.plan.facts import Cluster
+from specc.vocabulary.record import Setting, SettingValue
+
+if TYPE_CHECKING:
+    from specc.check.assignments import Choice
+    from specc.check.expressions import Scope
+    from specc.check.overrides import Settled
+    from specc.diagnostics import Report
+    from specc.plan.facts import Axis, Layout, Mesh
+    from specc.program.program import Program
+
+SETTINGS = {
+    "device": Setting("device", "word"),
+    "nodes": Setting("nodes", "int"),
+    "gpus": Setting("gpus", "int"),
+    "memory": Setting("memory", "bytes"),
+}
+RATES = ("intra", "inter")
+
+
+def evaluate_cluster(
+    program: Program, settled: Settled, scope: Scope, targets: tuple[str, ...]
+) -> Cluster | None:
+    """The cluster that the mesh names, or None; what is wrong in it is reported."""
+    if program.cluster is None:
+        return None
+    values: dict[str, SettingValue] = {}
+    for name, choice in settled.part("cluster").items():
+        if name in RATES:
+            _check_rate(name, choice, scope)
+        elif name not in SETTINGS:
+            report_unknown("cluster", name, choice.span, [*SETTINGS, *RATES], scope.report)
+        else:
+            setting = SETTINGS[name]
+            if name == "device":
+                setting = Setting("device", "word", choices=targets)
+            value = typed(f"cluster.{name}", setting, choice.value, scope)
+            values[name] = None if isinstance(value, Unknown) else value
+    return Cluster(
+        program.cluster.name,
+        _text(values.get("device")),
+        _count(values.get("nodes")),
+        _count(values.get("gpus")),
+        _count(values.get("memory")),
+    )
+
+
+def _text(value: SettingValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: SettingValue) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _check_rate(name: str, choice: Choice, scope: Scope) -> None:
+    if unit_of(choice.value, scope) != "rate":
+        scope.report.error(
+            "E0602",
+            choice.value.span,
+            f"`cluster.{name}` is a rate; `{choice.value.span.text}` has another unit or none",
+            "bytes or bits a second?",
+            helps=["write `64GBps` or `200Gbps`"],
+        )
+
+
+def warn_of_crossings(mesh: Mesh, cluster: Cluster | None, layout: Layout, report: Report) -> None:
+    """Warn of axes that move activations and whose groups span more nodes than they must."""
+    if cluster is None or not cluster.gpus:
+        return
+    for method in layout.methods:
+        for name in method.axes:
+            axis = mesh.axis(name)
+            spanned = _nodes_spanned(axis, cluster.gpus)
+            if spanned > 1:
+                _warn_of_crossing(axis, spanned, cluster, method.name, report)
+
+
+def _nodes_spanned(axis: Axis, gpus: int) -> int:
+    ranks = range(0, axis.stride * axis.size.value, axis.stride)
+    return len({rank // gpus for rank in ranks})
+
+
+def _warn_of_crossing(
+    axis: Axis, spanned: int, cluster: Cluster, method: str, report: Report
+) -> None:
+    gpus = cluster.gpus or 1
+    ranks = " ".join(str(axis.stride * i) for i in range(min(axis.size.value, 4)))
+    more = " .." if axis.size.value > 4 else ""
+    fits = axis.size.value <= gpus
+    report.warning(
+        "E0305",
+        axis.span,
+        f"each `{axis.name}` group spans {spanned} nodes",
+        f"stride {axis.stride}: ranks {ranks}{more}",
+        notes=[
+            f"the last axis varies fastest; a node of {cluster.name} holds {gpus} consecutive ranks",
+            f"`{method}` moves activations over `{axis.name}` in every layer",
+        ],
+        helps=[f"put `{axis.name}` last in the mesh"] if fits else [],
+    )

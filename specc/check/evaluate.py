@@ -1,0 +1,143 @@
+"""From a Program and a Situation to Facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.check.cluster import warn_of_crossings
+from specc.check.coverage import check_axes, check_storage
+from specc.check.ground import Ground, ground
+from specc.check.layout import AxisReader, AxisRules
+from specc.check.modules import Node, Unfolding, check_holds
+from specc.check.parameters import parameters
+from specc.check.placement import Placement
+from specc.check.selectors import Tree
+from specc.check.target import check_target
+from specc.check.ties import find_ties
+from specc.check.train import training
+from specc.check.units import check_islands, storage
+from specc.check.verbs import Precisions, compiles, precisions, recomputes, refuse_offload
+from specc.diagnostics import Report
+from specc.plan.facts import Facts, Layout, Module
+from specc.program.dims import shape_names
+from specc.syntax import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from specc.plan.facts import Compile, Parameter, Recompute
+    from specc.program.program import Program
+    from specc.situation import Situation
+
+
+def evaluate(program: Program, situation: Situation, report: Report) -> Facts | None:
+    """Everything that is known of a program in a situation.
+
+    None when something is wrong, which the report says, and for a program that is no run.
+    """
+    own = Report()
+    facts = _facts(program, situation, own)
+    report.extend(own.diagnostics)
+    return None if own.failed else facts
+
+
+def _facts(program: Program, situation: Situation, report: Report) -> Facts | None:
+    """The facts; each stage stops at faults that the next one would only echo."""
+    base = ground(program, situation, report)
+    if base is None or not program.is_run:
+        return None
+    root = Unfolding(program, base.scope, base.sizes).model()
+    if report.failed:
+        return None
+    model = Tree(root, base.scope)
+    layout = program.layouts.get(base.settled.layout)
+    rules = Rules.of(layout, model)
+    train = program.train
+    assert train is not None
+    trained = training(program, base.settled, base.scope, base.sizes, rules.dtypes.matmul)
+    ties = find_ties(model)
+    optimizer = trained.optimizer if trained is not None else None
+    made = parameters(train.rules, model, optimizer, rules.dtypes, ties)
+    axes = _axis_rules(program, base, model, layout)
+    store = storage(axes.storage, base.mesh, model, rules.dtypes, ties)
+    check_islands(store, model, rules.dtypes)
+    if trained is None or report.failed:
+        return None
+    name = base.settled.layout
+    facts = Facts(
+        program=program,
+        situation=attrs.evolve(situation, layout=name or None),
+        target=base.target,
+        dims=base.dims,
+        lets=base.lets,
+        mesh=base.mesh,
+        cluster=base.cluster,
+        layout=Layout(name, axes.splits, axes.methods, store, axes.duplicate),
+        model=_module(root, made, rules),
+        training=trained,
+    )
+    check_storage(facts, rules.compiled, report)
+    check_target(facts, rules.dtypes, report)
+    warn_of_crossings(facts.mesh, facts.cluster, facts.layout, report)
+    return facts
+
+
+@attrs.frozen
+class Rules:
+    """What the layout's rules about parts say."""
+
+    dtypes: Precisions
+    recomputed: Mapping[str, Recompute]
+    compiled: Mapping[str, Compile]
+
+    @classmethod
+    def of(cls, layout: tree.Layout | None, model: Tree) -> Rules:
+        """The rules of a layout, applied to the unfolded model."""
+        rules = layout.rules if layout is not None else ()
+        verbs: dict[str, list[tree.VerbRule]] = {}
+        for rule in rules:
+            if isinstance(rule, tree.VerbRule):
+                verbs.setdefault(rule.verb, []).append(rule)
+            elif isinstance(rule, tree.Check):
+                check_holds(rule, model.scope)
+        refuse_offload(verbs.get("offload", []), model.report)
+        return cls(
+            precisions(verbs.get("precision", []), model),
+            recomputes(verbs.get("recompute", []), model),
+            compiles(verbs.get("compile", []), model),
+        )
+
+
+def _axis_rules(
+    program: Program, base: Ground, model: Tree, layout: tree.Layout | None
+) -> AxisRules:
+    fields = base.settled.fields
+    data_dims = frozenset(name for field in fields for name in shape_names(field.type.shape))
+    rules = layout.rules if layout is not None else ()
+    reader = AxisReader(program, base.mesh, model, data_dims, base.sizes)
+    axes = reader.read(rule for rule in rules if isinstance(rule, tree.AxisRule))
+    if not base.scope.report.failed:
+        check_axes(program, base.mesh, axes, base.scope.report)
+        Placement(program, model, base.mesh, axes.splits, axes.methods, base.sizes).check()
+    return axes
+
+
+def _module(node: Node, made: Mapping[str, Parameter], rules: Rules) -> Module:
+    children: Iterable[Module] = (_module(child, made, rules) for child in node.children)
+    return Module(
+        path=node.path,
+        name=node.name,
+        type=node.type,
+        what=node.what,
+        block=node.block,
+        statics=node.statics,
+        settings=node.settings,
+        children=tuple(children),
+        parameters=tuple(made[tensor.name] for tensor in node.tensors),
+        precision=rules.dtypes.parts[node.path],
+        recompute=rules.recomputed.get(node.path),
+        compile=rules.compiled.get(node.path),
+        calls=node.calls,
+    )

@@ -1,0 +1,329 @@
+"""Axis rules: which dims the axes split, how, where parameters lie, and which ranks repeat the others' work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.check.assignments import flatten
+from specc.check.names import Unknown
+from specc.check.settings import constructor, fill, written_settings
+from specc.diagnostics import nearest
+from specc.plan.facts import Method, Split
+from specc.program.dims import shape_names
+from specc.syntax import tree
+from specc.vocabulary.find import find, known_names
+from specc.vocabulary.record import Later, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from specc.check.selectors import Tree
+    from specc.plan.facts import Mesh
+    from specc.program.program import Program
+    from specc.source import Span
+
+STORAGE = ("optim", "grads", "params")  # ZeRO-1, -2, -3: each implies those before it
+RESHARD = Setting("reshard_after_forward", "bool", default=None, optional=True)
+
+
+@attrs.frozen
+class StorageRule:
+    """`dp*cp: shard params per Block { reshard_after_forward = true }`.
+
+    Args:
+        kind: `params`, `grads` or `optim`.
+        axes: leaf axes, in mesh order.
+        units: paths of the parts that `per` names.
+        reshard: None where the rule does not say.
+        per: place of the units.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    units: frozenset[str]
+    reshard: bool | None
+    span: Span = attrs.field(eq=False, repr=False)
+    per: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+
+@attrs.frozen
+class AxisRules:
+    """All axis rules of a layout, understood.
+
+    Args:
+        used: leaf axes that a rule names.
+    """
+
+    splits: tuple[Split, ...]
+    methods: tuple[Method, ...]
+    storage: StorageRule | None
+    duplicate: tuple[str, ...]
+    used: frozenset[str]
+
+
+class AxisReader:
+    """Reads the axis rules of one layout.
+
+    Args:
+        data_dims: dims of the fields of `train.data`.
+        sizes: size of every dim.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        mesh: Mesh,
+        model: Tree,
+        data_dims: frozenset[str],
+        sizes: Mapping[str, int],
+    ) -> None:
+        self.program = program
+        self.mesh = mesh
+        self.model = model
+        self.report = model.report
+        self.data_dims = data_dims
+        self.sizes = sizes
+        self.splits: dict[str, list[tuple[tuple[str, ...], Span]]] = {}
+        self.methods: list[Method] = []
+        self.storages: list[StorageRule] = []
+        self.duplicates: dict[str, Span] = {}
+        self.used: set[str] = set()
+
+    def read(self, rules: Iterable[tree.AxisRule]) -> AxisRules:
+        """All rules; what is wrong with them is reported."""
+        for rule in rules:
+            axes = self._axes(rule)
+            if axes is None:
+                continue
+            self.used.update(axes)
+            match rule.action:
+                case tree.Replicate(span):
+                    self.duplicates.update(dict.fromkeys(axes, span))
+                case tree.Stage(span=span):
+                    self._refuse("E0492", span, "pipeline stages")
+                case tree.Shard():
+                    self._shard(rule.action, axes)
+        splits = tuple(self._split(dim, found) for dim, found in self.splits.items())
+        self._check_duplicates(splits)
+        order = [axis.name for axis in self.mesh.axes]
+        duplicate = tuple(name for name in order if name in self.duplicates)
+        storage = self._storage_of_all()
+        return AxisRules(splits, tuple(self.methods), storage, duplicate, frozenset(self.used))
+
+    # ------------------------------------------------------------------------------ axes
+
+    def _axes(self, rule: tree.AxisRule) -> tuple[str, ...] | None:
+        """Leaf axes that a rule names, in mesh order."""
+        leaves: set[str] = set()
+        sound = True
+        for name in rule.axes:
+            if name.name in self.mesh.products:
+                leaves.update(self.mesh.products[name.name])
+                continue
+            near = nearest(name.name, self.mesh.products)
+            self.report.error(
+                "E0404",
+                name.span,
+                f"the mesh has no axis `{name.name}`",
+                "not an axis",
+                notes=[f"axes: {', '.join(self.mesh.products) or 'none'}"],
+                helps=[f"did you mean `{near}`?"] if near else [],
+            )
+            sound = False
+        if not sound:
+            return None
+        return tuple(axis.name for axis in self.mesh.axes if axis.name in leaves)
+
+    # ----------------------------------------------------------------------------- shard
+
+    def _shard(self, shard: tree.Shard, axes: tuple[str, ...]) -> None:
+        kinds = [name for name in shard.subjects if name.name in STORAGE]
+        dims = [name for name in shard.subjects if name.name not in STORAGE]
+        if kinds:
+            self._storage(shard, kinds, axes)
+        elif shard.per or shard.attrs:
+            self._report_storage_clause(shard)
+        known = [name for name in dims if self._is_dim(name)]
+        tensor = [name for name in known if name.name not in self.data_dims]
+        if tensor or shard.otherwise is not None:
+            self._refuse_tensor_axes(shard, tensor)
+            return
+        for name in known:
+            self.splits.setdefault(name.name, []).append((axes, name.span))
+        if shard.via is not None:
+            self._method(shard, known, axes)
+        elif shard.within is not None and not kinds:
+            self._refuse("E0494", shard.within.span, "splitting a dim inside some parts only")
+
+    def _is_dim(self, name: tree.Name) -> bool:
+        if name.name in self.program.dims:
+            return True
+        near = nearest(name.name, [*self.program.dims, *STORAGE])
+        self.report.error(
+            "E0405",
+            name.span,
+            f"`{name.name}` is neither a dimension nor params, grads or optim",
+            "cannot be sharded",
+            notes=["a rule speaks of the file's dims, never of names that a block gives them"],
+            helps=[f"did you mean `{near}`?"] if near else [],
+        )
+        return False
+
+    def _refuse_tensor_axes(self, shard: tree.Shard, dims: list[tree.Name]) -> None:
+        for name in dims:
+            if not self._occurs(name.name):
+                self.report.error(
+                    "E0402", name.span, f"no tensor has the dim `{name.name}`", "nothing to split"
+                )
+                return
+        span = dims[0].span.to(dims[-1].span) if dims else shard.otherwise.span  # pyright: ignore
+        self._refuse("E0490", span, "splitting parameters by their dims (tensor parallel)")
+
+    def _occurs(self, dim: str) -> bool:
+        shapes = [t.parameter.shape for t in self.model.tensors.values()]
+        shapes += [kind.shape for made in self.program.classes.values() for _, kind in made.inputs]
+        shapes += [kind.shape for made in self.program.classes.values() for _, kind in made.results]
+        return any(dim in shape_names(shape) for shape in shapes)
+
+    def _refuse(self, code: str, span: Span, what: str) -> None:
+        instead = {
+            "E0490": "shard the batch and the storage instead: `dp: shard B, params per Block`",
+            "E0492": "use `ulysses` for long sequences, and `shard params` for large models",
+        }
+        self.report.error(
+            code,
+            span,
+            f"this version of specc understands {what} and cannot build it yet",
+            "not built yet",
+            helps=[instead[code]] if code in instead else ["leave it out for now"],
+        )
+
+    def _split(self, dim: str, found: list[tuple[tuple[str, ...], Span]]) -> Split:
+        """Several axes on one dim: the one further out in the mesh is the major one."""
+        named = {name for axes, _ in found for name in axes}
+        axes = tuple(axis.name for axis in self.mesh.axes if axis.name in named)
+        self._check_divides(dim, axes, found[-1][1])
+        return Split(dim, axes, found[0][1])
+
+    def _check_divides(self, dim: str, axes: tuple[str, ...], span: Span) -> None:
+        size, degree = self.sizes.get(dim, 0), self.mesh.degree(axes)
+        if size % degree == 0:
+            return
+        shown = "*".join(axes)
+        near = [n for n in divisors(size) if n < degree][-1:] + [n for n in divisors(size) if n > degree][:1]
+        self.report.error(
+            "E0406",
+            span,
+            f"`{dim}` = {size} does not divide over {shown} = {degree}",
+            f"{size} / {degree} = {size / degree:.6g}",
+            also=[(self.program.dims[dim].span, f"{dim} is declared here")],
+            helps=[f"use {shown} = {' or '.join(map(str, near))}, or a `{dim}` that {degree} divides"],
+        )
+
+    # --------------------------------------------------------------------------- methods
+
+    def _method(self, shard: tree.Shard, dims: list[tree.Name], axes: tuple[str, ...]) -> None:
+        assert shard.via is not None
+        function = shard.via.function if isinstance(shard.via, tree.Call) else shard.via
+        name = function.span.text
+        record = find("methods", name)
+        if isinstance(record, Later) or (record is not None and not record.lowered):
+            self._refuse("E0492", shard.via.span, f"`{name}`")
+            return
+        made = constructor(shard.via, self.model.scope, "methods", "method", known_names("methods"))
+        region = self.model.select(shard.within) if shard.within is not None else None
+        if isinstance(made, Unknown) or (shard.within is not None and region is None):
+            return
+        within = self.model.inside(region.parts) if region is not None else None
+        if not dims:
+            title = f"`{name}` moves a dim, and this rule splits none"
+            self.report.error("E0402", shard.via.span, title, "nothing to move")
+        for dim in dims:
+            method = Method(name, axes, dim.name, made.settings, within, shard.via.span)
+            self.methods.append(method)
+
+    # --------------------------------------------------------------------------- storage
+
+    def _storage(
+        self, shard: tree.Shard, kinds: list[tree.Name], axes: tuple[str, ...]
+    ) -> None:
+        if shard.within is not None:
+            self._refuse("E0494", shard.within.span, "another storage for some parts")
+            return
+        kind = max((name.name for name in kinds), key=STORAGE.index)
+        units = self.model.select_all(shard.per) if shard.per else None
+        lines = flatten(shard.attrs, (), "file")
+        settings = fill("shard", (RESHARD,), written_settings(lines), self.model.scope, shard.span)
+        if isinstance(settings, Unknown) or (shard.per and units is None):
+            return
+        if units is not None and units.direct:
+            title = "a unit is a part; this selects parameters"
+            self.report.error("E0401", shard.per[0].span, title, "no part")
+            return
+        reshard = settings["reshard_after_forward"]
+        if kind != "params" and reshard is True:
+            self.report.error(
+                "E0414",
+                lines[0].span,
+                f"`shard {kind}` keeps whole parameters between forward and backward",
+                "this would free them",
+                helps=["write `shard params`, or leave the setting out"],
+            )
+        per = shard.per[0].span.to(shard.per[-1].span) if shard.per else None
+        parts = units.parts if units is not None else frozenset[str]()
+        kept = reshard if isinstance(reshard, bool) else None
+        self.storages.append(StorageRule(kind, axes, parts, kept, shard.span, per))
+
+    def _report_storage_clause(self, shard: tree.Shard) -> None:
+        clause = "per" if shard.per else "{ }"
+        span = shard.per[0].span if shard.per else shard.attrs[0].span
+        self.report.error(
+            "E0414",
+            span,
+            f"`{clause}` is about units of storage, and this rule shards neither params, grads nor optim",
+            "has no meaning here",
+            helps=["write `shard params per Block`"],
+        )
+
+    def _storage_of_all(self) -> StorageRule | None:
+        """One storage; two rules that differ only by their axes are one over the product."""
+        if not self.storages:
+            return None
+        first = self.storages[0]
+        for other in self.storages[1:]:
+            if attrs.evolve(other, axes=first.axes) != first:
+                self.report.error(
+                    "E0415",
+                    other.span,
+                    "two rules say where parameters, gradients or optimizer state lie",
+                    "and here",
+                    also=[(first.span, "here")],
+                    helps=["say it once, over a product of axes: `dp*cp: shard params per Block`"],
+                )
+                return first
+        named = {name for rule in self.storages for name in rule.axes}
+        axes = tuple(axis.name for axis in self.mesh.axes if axis.name in named)
+        return attrs.evolve(first, axes=axes)
+
+    def _check_duplicates(self, splits: tuple[Split, ...]) -> None:
+        for split in splits:
+            for name in split.axes:
+                if name in self.duplicates:
+                    self.report.error(
+                        "E0407",
+                        self.duplicates[name],
+                        f"`{name}` is told to replicate and to split `{split.dim}`",
+                        "replicate here",
+                        also=[(split.rule, f"splits `{split.dim}` here")],
+                        helps=["drop one of the two rules"],
+                    )
+
+
+def divisors(number: int) -> list[int]:
+    """All divisors in rising order, for sizes up to a few millions quickly."""
+    small = [n for n in range(1, int(min(number, 10**12) ** 0.5) + 1) if number % n == 0]
+    large = [number // n for n in reversed(small) if n * n != number]
+    return small + large
+

@@ -1,0 +1,269 @@
+"""Which axes split which dims of values and parameters, and whether everything that is used can be split so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+from specc.check.values import types_of, values_of
+from specc.program import model
+from specc.program.dims import Entry, dim, names, show, size
+from specc.syntax import tree
+from specc.vocabulary.find import find
+from specc.vocabulary.signature import match, parse_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from specc.check.selectors import Tree
+    from specc.diagnostics import Report
+    from specc.plan.facts import Mesh, Method, Split
+    from specc.program.dims import Shape
+    from specc.program.model import ApplyFunction, Value
+    from specc.program.program import LossTerm, Program
+    from specc.source import Span
+
+
+def axes_of(entry: Entry, splits: Iterable[Split]) -> tuple[str, ...]:
+    """Leaf axes that split an entry of a value's shape, by the dims in it.
+
+    Only values: a dim of a field never splits a parameter, which stays whole however its dims are called.
+    """
+    dims = set(names(entry))
+    return tuple(axis for split in splits if split.dim in dims for axis in split.axes)
+
+
+def local_sizes(
+    shape: Shape, splits: Iterable[Split], sizes: Mapping[str, int], mesh: Mesh
+) -> tuple[int, ...]:
+    """Sizes of a value on one rank."""
+    splits = tuple(splits)
+    return tuple(
+        size(entry, sizes) // mesh.degree(axes_of(entry, splits)) for entry in shape
+    )
+
+
+class Placement:
+    """Checks one layout's splits against every use of a split dim.
+
+    Args:
+        splits, methods: of the layout.
+        sizes: size of every dim.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        unfolded: Tree,
+        mesh: Mesh,
+        splits: tuple[Split, ...],
+        methods: tuple[Method, ...],
+        sizes: Mapping[str, int],
+    ) -> None:
+        self.program = program
+        self.unfolded = unfolded
+        self.mesh = mesh
+        self.report: Report = unfolded.report
+        self.splits = {split.dim: split for split in splits}
+        self.methods = methods
+        self.sizes = sizes
+        self.served: set[Method] = set()
+
+    def check(self) -> None:
+        """Report every use that needs a dim whole which the layout splits, and methods that serve none."""
+        for key, paths in self._uses().items():
+            for value in values_of(self.program.classes[key].statements):
+                self._value(value, key, paths)
+        for term in self.program.train.loss if self.program.train else ():
+            self._loss(term)
+        for method in self.methods:
+            if method not in self.served and method.dim in self.splits:
+                self.report.error(
+                    "E0402",
+                    method.rule,
+                    f"`{method.name}` moves nothing: no call needs `{method.dim}` whole",
+                    "nothing to do",
+                    helps=["leave `via` out"],
+                )
+
+    def _uses(self) -> dict[str, list[str]]:
+        """Paths of the parts that are made from each class."""
+        uses: dict[str, list[str]] = {}
+        for path, node in self.unfolded.parts.items():
+            if node.block is not None:
+                uses.setdefault(node.block.key, []).append(path)
+        return uses
+
+    # ------------------------------------------------------------------------------ uses
+
+    def _value(self, value: Value, key: str, paths: list[str]) -> None:
+        match value:
+            case model.ApplyFunction():
+                self._function(value, key, paths)
+            case model.ApplyPart():
+                self._part(value, key)
+            case _:
+                pass
+
+    def _function(self, call: ApplyFunction, key: str, paths: list[str]) -> None:
+        if call.foreign:
+            declared = self.program.externs[call.function].declaration
+            self._need_whole(call.function, _not_declared(call.dims, declared), call.span)
+            return
+        record = find("functions", call.function)
+        if not record.takes:
+            binding = self.program.classes[key].binding
+            self._need_whole(call.function, _changed(call, binding), call.span)
+            return
+        moved: list[Method] = []
+        for letter, entry in _letters(call.dims):
+            for name in self._split_in(entry) if letter not in record.split else ():
+                method = self._method_for(name, paths) if letter in record.context else None
+                if method is None:
+                    self._report_whole(call.function, name, call.span, letter in record.context)
+                elif method not in moved:
+                    moved.append(method)
+        for method in moved:
+            self.served.add(method)
+            self._check_method(method, call)
+
+    def _part(self, call: model.ApplyPart, key: str) -> None:
+        what = _applied(self.program.classes[key].part(call.part).what)
+        for leaf in what:
+            if isinstance(leaf, model.Foreign):
+                declared = self.program.externs[leaf.extern].declaration
+                self._need_whole(leaf.extern, _not_declared(leaf.dims, declared), call.span)
+            elif isinstance(leaf, model.Leaf):
+                record = find("parts", leaf.kind)
+                takes = {l for l in record.letters if l not in record.split and _takes(record, l)}
+                self._need_whole(leaf.kind, [leaf.dims[l] for l in takes if l in leaf.dims], call.span)
+
+    def _need_whole(self, what: str, entries: Iterable[Entry], span: Span) -> None:
+        for entry in entries:
+            for dim in self._split_in(entry):
+                self._report_whole(what, dim, span, can_move=False)
+
+    def _split_in(self, entry: Entry) -> list[str]:
+        return [
+            name for name in dict.fromkeys(names(entry)) if name in self.splits
+        ]
+
+    def _loss(self, term: LossTerm) -> None:
+        record = find("losses", term.function)
+        binding: dict[str, Any] = {}
+        for operand, kind in zip(parse_signature(record.takes).operands, term.types, strict=False):
+            match(operand, kind.shape, binding)
+        self._need_whole(
+            term.function, [binding[letter] for letter in record.whole if letter in binding], term.span
+        )
+
+    # --------------------------------------------------------------------------- methods
+
+    def _method_for(self, dim: str, paths: list[str]) -> Method | None:
+        for method in self.methods:
+            covers = method.within is None or all(path in method.within for path in paths)
+            if method.dim == dim and covers:
+                return method
+        return None
+
+    def _check_method(self, method: Method, call: ApplyFunction) -> None:
+        """Whether Ulysses can give every rank whole heads, queries' and keys' alike."""
+        if "H" not in call.dims or "K" not in call.dims:
+            return
+        heads, kv = call.dims["H"], call.dims["K"]
+        degree = self.mesh.degree(method.axes)
+        wanted = str(method.settings.get("heads", ""))
+        major = heads[0][0] if len(heads) == 1 and heads[0] else None
+        if major != wanted:
+            self.report.error(
+                "E0410",
+                method.rule,
+                f"`{method.name}({wanted})` cannot move to `{wanted}`: this call has `{show(heads)}` heads",
+                f"moves `{method.dim}` to `{wanted}`",
+                also=[(call.span, f"heads are `{show(heads)}` here")],
+            )
+            return
+        heads_count, kv_count = size(heads, self.sizes), size(kv, self.sizes)
+        repeats = method.settings.get("repeat_kv") is True
+        if heads_count % degree:
+            self._report_heads(method, show(heads), heads_count, degree, ())
+        elif kv_count % degree and not repeats:
+            helps = ["or `repeat_kv = true`, which gives every rank copies of the kv heads it needs"]
+            self._report_heads(method, show(kv), kv_count, degree, helps)
+        elif kv_count % degree and heads_count % lcm(kv_count, degree):
+            self._report_heads(method, show(kv), kv_count, degree, ())
+
+    def _report_heads(
+        self, method: Method, heads: str, count: int, degree: int, helps: Iterable[str]
+    ) -> None:
+        shown = "*".join(method.axes)
+        fitting = [n for n in range(1, degree) if count % n == 0]
+        self.report.error(
+            "E0410",
+            method.rule,
+            f"Ulysses over `{shown}` = {degree} needs `{heads}` to divide: {count} / {degree}",
+            f"moves heads to `{shown}` inside attention()",
+            also=self._declared(heads, count),
+            helps=[f"use {shown} = {fitting[-1]}", *helps] if fitting else list(helps),
+        )
+
+    def _declared(self, heads: str, count: int) -> list[tuple[Span, str]]:
+        dim = self.program.dims.get(heads)
+        return [(dim.span, f"{count} heads")] if dim is not None else []
+
+    def _report_whole(self, what: str, dim: str, span: Span, can_move: bool) -> None:
+        split = self.splits[dim]
+        axes = "*".join(split.axes)
+        helps = ["move it: add `via ulysses(heads)` to the rule"] if can_move else [
+            f"drop the rule that splits `{dim}`"
+        ]
+        self.report.error(
+            "E0410",
+            split.rule,
+            f"`{what}` needs `{dim}` whole, and `{axes}` splits it",
+            f"splits `{dim}`",
+            also=[(span, f"needs all of `{dim}`")],
+            helps=helps,
+        )
+
+
+def _letters(dims: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
+    """Letters with their entries; `..` stands for several."""
+    for letter, entry in dims.items():
+        if letter == "..":
+            for inner in entry:
+                yield letter, inner
+        else:
+            yield letter, entry
+
+
+def _changed(call: ApplyFunction, binding: Mapping[str, Entry]) -> list[Entry]:
+    """Entries that a call without a signature takes apart, joins or runs over: they must be whole."""
+    given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
+    made = {entry for kind in call.types for entry in kind.shape}
+    over = [
+        binding.get(setting.expr.name, dim(setting.expr.name))
+        for setting in call.settings
+        if setting.name == "over" and isinstance(setting.expr, tree.Name)
+    ]
+    return [*(given ^ made), *over]
+
+
+def _not_declared(dims: Mapping[str, Entry], declared: Any) -> list[Entry]:
+    """Entries of an extern's dims that its declaration does not let an axis split."""
+    free = {name.name for name in (*declared.split, *declared.sum)}
+    return [entry for name, entry in dims.items() if name not in free and name != ".."]
+
+
+def _takes(record: Any, letter: str) -> bool:
+    """Whether a letter is a dim of the part's input or result, and not only of its weights."""
+    signature = parse_signature(record.takes)
+    return any(letter in operand.letters for operand in (*signature.operands, *signature.results))
+
+
+def _applied(what: model.What) -> tuple[model.What, ...]:
+    """The leaves and externs that a value passes through when a part is applied."""
+    if isinstance(what, model.Chain | model.PartList):
+        return tuple(leaf for item in what.items for leaf in _applied(item))
+    return (what,)
