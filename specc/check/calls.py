@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specc.check.expressions import number_of
 from specc.check.names import Unknown
 from specc.check.settings import Written, fill
 from specc.check.values import values_of
@@ -14,11 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from specc.check.expressions import Scope
-    from specc.program.model import ApplyFunction, BlockClass
+    from specc.program.model import ApplyFunction, BlockClass, Scalar
     from specc.vocabulary.record import SettingValue
 
 # Settings that are tensors or dims of the program, which nothing evaluates.
 NOT_EVALUATED = ("value", "dim")
+
+
+def numbers(made: BlockClass, scope: Scope) -> dict[Scalar, float]:
+    """Every plain number of the block's value expressions."""
+    found: dict[Scalar, float] = {}
+    for value in values_of(made.statements):
+        if isinstance(value, model.Scalar):
+            number = number_of(value.expr, scope)
+            if not isinstance(number, Unknown):
+                found[value] = number
+    return found
 
 
 def call_settings(

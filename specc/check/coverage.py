@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.selectors import spelled
-from specc.check.values import types_of, values_of
+from specc.check.values import values_of
+from specc.plan.flow import types_of
 from specc.program.dims import show_shape, shape_names
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ def _shapes(program: Program) -> Iterator[tuple[str, Shape]]:
         for value in values_of(made.statements):
             for kind in types_of(value):
                 yield f"a value of {made.name}", kind.shape
-
-
 
 
 def check_storage(facts: Facts, compiled: Mapping[str, Compile], report: Report) -> None:

@@ -45,7 +45,9 @@ def _check_fills(field: Field, source: Constructor, report: Report) -> None:
             field.source.span,
             f"`{source.name}` fills {count}, and {len(field.group)} are named: {names}",
             f"gives {record.results}",
-            helps=["write `ids, labels = ...`" if record.results == 2 else "write one line a field"],
+            helps=[
+                "write `ids, labels = ...`" if record.results == 2 else "write one line a field"
+            ],
         )
     wanted, given = field.type.dtype in WHOLE_NUMBERS, record.dtype in WHOLE_NUMBERS
     if wanted != given:
@@ -104,7 +106,11 @@ def check_held_out(
             f"nothing is held out of `{field.name}` to evaluate on",
             "evaluates",
             also=[(field.source.span, "all of it is trained on")],
-            helps=["add `held_out = 0.1`" if can else "use a source with `held_out`, such as `text(..)`"],
+            helps=[
+                "add `held_out = 0.1`"
+                if can
+                else "use a source with `held_out`, such as `text(..)`"
+            ],
         )
         return
 
@@ -158,5 +164,9 @@ def _tables(made: model.BlockClass) -> Iterator[tuple[str, str, Entry]]:
             continue
         what = made.part(value.part).what
         first = value.arguments[0] if value.arguments else None
-        if isinstance(what, model.Leaf) and what.kind == "Embedding" and isinstance(first, model.Ref):
+        if (
+            isinstance(what, model.Leaf)
+            and what.kind == "Embedding"
+            and isinstance(first, model.Ref)
+        ):
             yield first.name, value.part, what.dims["V"]

@@ -140,4 +140,5 @@ def _module(node: Node, made: Mapping[str, Parameter], rules: Rules) -> Module:
         recompute=rules.recomputed.get(node.path),
         compile=rules.compiled.get(node.path),
         calls=node.calls,
+        numbers=node.numbers,
     )

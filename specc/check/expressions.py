@@ -83,7 +83,7 @@ def evaluate(expr: tree.Expr, scope: Scope, *, exact: bool = False) -> Evaluated
         case tree.Group(inner):
             return evaluate(inner, scope, exact=exact)
         case tree.Negate(operand):
-            value = _number(operand, scope, exact=exact)
+            value = number_of(operand, scope, exact=exact)
             return value if isinstance(value, Unknown) else -value
         case tree.Binary():
             return _binary(expr, scope, exact=exact)
@@ -102,7 +102,7 @@ def evaluate(expr: tree.Expr, scope: Scope, *, exact: bool = False) -> Evaluated
 
 def whole(expr: tree.Expr, scope: Scope, *, least: int) -> int | Unknown:
     """A size: a whole number of at least `least`."""
-    value = _number(expr, scope, exact=True)
+    value = number_of(expr, scope, exact=True)
     if isinstance(value, Unknown):
         return UNKNOWN
     if isinstance(value, float):
@@ -170,7 +170,8 @@ def _name(name: str, span: Span, scope: Scope) -> Evaluated:
     return name  # a word; whoever needs a number reports it
 
 
-def _number(expr: tree.Expr, scope: Scope, *, exact: bool) -> int | float | Unknown:
+def number_of(expr: tree.Expr, scope: Scope, *, exact: bool = False) -> int | float | Unknown:
+    """A number, or a report that this is none."""
     value = evaluate(expr, scope, exact=exact)
     if isinstance(value, Unknown):
         return UNKNOWN
@@ -207,15 +208,18 @@ def _binary(expr: tree.Binary, scope: Scope, *, exact: bool) -> Evaluated:
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return UNKNOWN
         return (left == right) is (expr.op == "==")
-    left = _number(expr.left, scope, exact=exact)
-    right = _number(expr.right, scope, exact=exact)
+    left = number_of(expr.left, scope, exact=exact)
+    right = number_of(expr.right, scope, exact=exact)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
     if expr.op in COMPARISONS:
         return COMPARISONS[expr.op](left, right)
     if expr.op in "/%" and right == 0:
         scope.report.error(
-            "E0233", expr.span, f"`{expr.span.text}` divides by zero", f"`{expr.right.span.text}` is 0"
+            "E0233",
+            expr.span,
+            f"`{expr.span.text}` divides by zero",
+            f"`{expr.right.span.text}` is 0",
         )
         return UNKNOWN
     if expr.op == "/":
@@ -262,7 +266,7 @@ def _apply(expr: tree.Call, name: str, scope: Scope, *, exact: bool) -> Evaluate
         wanted = "two or more numbers" if count is None else f"{count} number{'s' * (count > 1)}"
         scope.report.error("E0232", expr.span, f"`{name}` takes {wanted}", f"{given} here")
         return UNKNOWN
-    values = [_number(argument.value, scope, exact=exact) for argument in expr.arguments]
+    values = [number_of(argument.value, scope, exact=exact) for argument in expr.arguments]
     numbers = [v for v in values if not isinstance(v, Unknown)]
     if len(numbers) < len(values):
         return UNKNOWN

@@ -212,14 +212,18 @@ class AxisReader:
         if size % degree == 0:
             return
         shown = "*".join(axes)
-        near = [n for n in divisors(size) if n < degree][-1:] + [n for n in divisors(size) if n > degree][:1]
+        near = [n for n in divisors(size) if n < degree][-1:] + [
+            n for n in divisors(size) if n > degree
+        ][:1]
         self.report.error(
             "E0406",
             span,
             f"`{dim}` = {size} does not divide over {shown} = {degree}",
             f"{size} / {degree} = {size / degree:.6g}",
             also=[(self.program.dims[dim].span, f"{dim} is declared here")],
-            helps=[f"use {shown} = {' or '.join(map(str, near))}, or a `{dim}` that {degree} divides"],
+            helps=[
+                f"use {shown} = {' or '.join(map(str, near))}, or a `{dim}` that {degree} divides"
+            ],
         )
 
     # --------------------------------------------------------------------------- methods
@@ -246,9 +250,7 @@ class AxisReader:
 
     # --------------------------------------------------------------------------- storage
 
-    def _storage(
-        self, shard: tree.Shard, kinds: list[tree.Name], axes: tuple[str, ...]
-    ) -> None:
+    def _storage(self, shard: tree.Shard, kinds: list[tree.Name], axes: tuple[str, ...]) -> None:
         if shard.within is not None:
             self._refuse("E0494", shard.within.span, "another storage for some parts")
             return
@@ -326,4 +328,3 @@ def divisors(number: int) -> list[int]:
     small = [n for n in range(1, int(min(number, 10**12) ** 0.5) + 1) if number % n == 0]
     large = [number // n for n in reversed(small) if n * n != number]
     return small + large
-

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from specc.source import Span
     from specc.syntax import tree
 
-SMALLEST = (2, 4)  # degrees of open axes when nobody says the world: the least that act, and one more
+SMALLEST = (
+    2,
+    4,
+)  # degrees of open axes when nobody says the world: the least that act, and one more
 MOST_STEPS = 1024
 
 
@@ -36,7 +39,11 @@ class World:
 
 
 def evaluate_mesh(
-    program: Program, settled: Settled, situation: Situation, cluster: Cluster | None, report: Report
+    program: Program,
+    settled: Settled,
+    situation: Situation,
+    cluster: Cluster | None,
+    report: Report,
 ) -> Mesh | None:
     """The mesh of a situation; None when something is wrong with it, which has been reported."""
     tree_mesh = program.mesh
@@ -96,7 +103,12 @@ def _stated_world(
     axes = settled.part("mesh").values()
     changed = any(choice.level != "file" for choice in axes)
     is_open = any(_is_open(choice.value) for choice in axes)
-    if cluster is None or cluster.nodes is None or cluster.gpus is None or (changed and not is_open):
+    if (
+        cluster is None
+        or cluster.nodes is None
+        or cluster.gpus is None
+        or (changed and not is_open)
+    ):
         return None
     return World(cluster.nodes * cluster.gpus, f"`{cluster.name}`")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from specc.check.calls import call_settings
+from specc.check.calls import call_settings, numbers
 from specc.check.expressions import evaluate, holds, show, whole
 from specc.check.names import Evaluated, Unknown
 from specc.check.settings import Written, constructor, fill, typed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from specc.check.expressions import Scope
-    from specc.program.model import ApplyFunction, BlockClass, Given, What
+    from specc.program.model import ApplyFunction, BlockClass, Given, Scalar, What
     from specc.program.program import Program
 
 MOST_ELEMENTS = 4_096
@@ -55,6 +55,7 @@ class Node:
     statics: Mapping[str, SettingValue]
     settings: Mapping[str, SettingValue]
     calls: Mapping[ApplyFunction, Mapping[str, SettingValue]]
+    numbers: Mapping[Scalar, float]
     children: tuple[Node, ...]
     tensors: tuple[Tensor, ...]
 
@@ -108,30 +109,30 @@ class Unfolding:
                 return self._block(made, path, name, what, what.settings, scope)
             case model.Foreign():
                 tensors = self._tensors(path, what.parameters, None, what.span)
-                return Node(path, name, what.extern, what, None, {}, {}, {}, (), tensors)
+                return Node(path, name, what.extern, what, None, {}, {}, {}, {}, (), tensors)
             case model.Chain():
                 pairs = [(item, scope) for item in what.items]
                 return self._elements(what, pairs, path, name)
             case model.PartList():
                 return self._elements(what, self._flat(what, scope), path, name)
 
-    def _elements(
-        self, what: What, items: list[tuple[What, Scope]], path: str, name: str
-    ) -> Node:
+    def _elements(self, what: What, items: list[tuple[What, Scope]], path: str, name: str) -> Node:
         children: list[Node] = []
         for index, (item, inner) in enumerate(items):
             if self.count >= MOST_PARTS:
                 self._report_many(f"the model has more than {MOST_PARTS:_} parts", what)
                 break
             children.append(self._part(item, _join(path, str(index)), inner))
-        return Node(path, name, "", what, None, {}, {}, {}, tuple(children), ())
+        return Node(path, name, "", what, None, {}, {}, {}, {}, tuple(children), ())
 
     def _flat(self, parts: model.PartList, scope: Scope) -> list[tuple[What, Scope]]:
         """The elements of a list in order: the pattern cycled, lists inside an uncounted one spliced in."""
         if parts.count is None:
             flat: list[tuple[What, Scope]] = []
             for item in parts.items:
-                inner = self._flat(item, scope) if isinstance(item, model.PartList) else [(item, scope)]
+                inner = (
+                    self._flat(item, scope) if isinstance(item, model.PartList) else [(item, scope)]
+                )
                 flat.extend(inner)
             return flat
         count = whole(parts.count, scope, least=0)
@@ -165,10 +166,14 @@ class Unfolding:
         scope = attrs.evolve(self.scope, local={**formals, **statics})
         for check in made.checks:
             check_holds(check, scope)
-        children = tuple(self._part(part.what, _join(path, part.name), scope) for part in made.parts)
+        children = tuple(
+            self._part(part.what, _join(path, part.name), scope) for part in made.parts
+        )
         calls = call_settings(made, scope)
         known = {k: v for k, v in statics.items() if not isinstance(v, Unknown)}
-        return Node(path, name, made.name, what, made, known, {}, calls, children, ())
+        return Node(
+            path, name, made.name, what, made, known, {}, calls, numbers(made, scope), children, ()
+        )
 
     def _statics(
         self, made: BlockClass, given: tuple[Given, ...], site: Scope
@@ -217,7 +222,7 @@ class Unfolding:
         known = None if isinstance(draw, Unknown) else draw
         tensors = self._tensors(path, leaf.parameters, known, leaf.span)
         values = {} if isinstance(settings, Unknown) else settings
-        return Node(path, name, leaf.kind, leaf, None, {}, values, {}, (), tensors)
+        return Node(path, name, leaf.kind, leaf, None, {}, values, {}, {}, (), tensors)
 
     def _tensors(
         self,

@@ -115,9 +115,7 @@ def _definitions(program: Program, values: Mapping[str, Choice]) -> dict[str, De
 # ------------------------------------------------------------------------------------ levels
 
 
-def _levels(
-    program: Program, situation: Situation, report: Report
-) -> Iterator[list[Assignment]]:
+def _levels(program: Program, situation: Situation, report: Report) -> Iterator[list[Assignment]]:
     target = program.targets.get(situation.target)
     if target is not None:
         yield flatten(target.attrs, (), f"on {target.name}")
@@ -229,9 +227,7 @@ def _near_paths(path: str, known: tuple[str, ...]) -> list[str]:
 # ------------------------------------------------------------------------------------ layout
 
 
-def _layout(
-    program: Program, situation: Situation, choice: Choice | None, report: Report
-) -> str:
+def _layout(program: Program, situation: Situation, choice: Choice | None, report: Report) -> str:
     if situation.layout is not None:
         name, span = situation.layout, None
     elif choice is not None:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from specc.vocabulary.record import SettingValue
 
 FROZEN = Setting("frozen", "bool", default=False)
-MATRIX = 2  # dims from which on a parameter is a matrix: drawn by rules on parts, decayed by `matrices`
+MATRIX = (
+    2  # dims from which on a parameter is a matrix: drawn by rules on parts, decayed by `matrices`
+)
 
 
 def parameters(
@@ -224,9 +226,7 @@ def _group(
 # ------------------------------------------------------------------------------------- ties
 
 
-def _check_ties(
-    property_name: str, claims: Mapping[str, Claim], ties: Tied, model: Tree
-) -> None:
+def _check_ties(property_name: str, claims: Mapping[str, Claim], ties: Tied, model: Tree) -> None:
     """A tied parameter follows the one it is tied to: rules that reach only the follower are in vain."""
     for left, right in ties.to.items():
         claim, other = claims.get(left), claims.get(right)

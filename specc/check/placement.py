@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
-from specc.check.values import types_of, values_of
+from specc.check.values import values_of
+from specc.plan.flow import types_of
 from specc.program import model
 from specc.program.dims import Entry, dim, names, show, size
 from specc.syntax import tree
@@ -39,9 +40,7 @@ def local_sizes(
 ) -> tuple[int, ...]:
     """Sizes of a value on one rank."""
     splits = tuple(splits)
-    return tuple(
-        size(entry, sizes) // mesh.degree(axes_of(entry, splits)) for entry in shape
-    )
+    return tuple(size(entry, sizes) // mesh.degree(axes_of(entry, splits)) for entry in shape)
 
 
 class Placement:
@@ -137,7 +136,9 @@ class Placement:
             elif isinstance(leaf, model.Leaf):
                 record = find("parts", leaf.kind)
                 takes = {l for l in record.letters if l not in record.split and _takes(record, l)}
-                self._need_whole(leaf.kind, [leaf.dims[l] for l in takes if l in leaf.dims], call.span)
+                self._need_whole(
+                    leaf.kind, [leaf.dims[l] for l in takes if l in leaf.dims], call.span
+                )
 
     def _need_whole(self, what: str, entries: Iterable[Entry], span: Span) -> None:
         for entry in entries:
@@ -145,9 +146,7 @@ class Placement:
                 self._report_whole(what, dim, span, can_move=False)
 
     def _split_in(self, entry: Entry) -> list[str]:
-        return [
-            name for name in dict.fromkeys(names(entry)) if name in self.splits
-        ]
+        return [name for name in dict.fromkeys(names(entry)) if name in self.splits]
 
     def _loss(self, term: LossTerm) -> None:
         record = find("losses", term.function)
@@ -155,7 +154,9 @@ class Placement:
         for operand, kind in zip(parse_signature(record.takes).operands, term.types, strict=False):
             match(operand, kind.shape, binding)
         self._need_whole(
-            term.function, [binding[letter] for letter in record.whole if letter in binding], term.span
+            term.function,
+            [binding[letter] for letter in record.whole if letter in binding],
+            term.span,
         )
 
     # --------------------------------------------------------------------------- methods
@@ -189,7 +190,9 @@ class Placement:
         if heads_count % degree:
             self._report_heads(method, show(heads), heads_count, degree, ())
         elif kv_count % degree and not repeats:
-            helps = ["or `repeat_kv = true`, which gives every rank copies of the kv heads it needs"]
+            helps = [
+                "or `repeat_kv = true`, which gives every rank copies of the kv heads it needs"
+            ]
             self._report_heads(method, show(kv), kv_count, degree, helps)
         elif kv_count % degree and heads_count % lcm(kv_count, degree):
             self._report_heads(method, show(kv), kv_count, degree, ())
@@ -215,9 +218,11 @@ class Placement:
     def _report_whole(self, what: str, dim: str, span: Span, can_move: bool) -> None:
         split = self.splits[dim]
         axes = "*".join(split.axes)
-        helps = ["move it: add `via ulysses(heads)` to the rule"] if can_move else [
-            f"drop the rule that splits `{dim}`"
-        ]
+        helps = (
+            ["move it: add `via ulysses(heads)` to the rule"]
+            if can_move
+            else [f"drop the rule that splits `{dim}`"]
+        )
         self.report.error(
             "E0410",
             split.rule,

@@ -45,9 +45,7 @@ def same(left: SettingValue, right: SettingValue) -> bool:
     return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
-def decide(
-    property_name: str, claims: Sequence[Claim], report: Report
-) -> Mapping[str, Claim]:
+def decide(property_name: str, claims: Sequence[Claim], report: Report) -> Mapping[str, Claim]:
     """The claim that holds for each element; claims that disagree are reported, once for each pair."""
     narrower = [
         frozenset(j for j, other in enumerate(claims) if other.elements < claim.elements)

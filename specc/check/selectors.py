@@ -56,7 +56,9 @@ class Tree:
             for tensor in node.tensors:
                 self.tensors[tensor.name] = tensor
                 self.owners[tensor.name] = node.path
-        self.types: frozenset[str] = frozenset(node.type for node in self.parts.values() if node.type)
+        self.types: frozenset[str] = frozenset(
+            node.type for node in self.parts.values() if node.type
+        )
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
         """The parts of these paths and everything inside them."""

@@ -34,7 +34,10 @@ KIND_WORDS = {
     "constructor": "a word with settings",
 }
 UNITS = {"duration": "seconds", "bytes": "bytes"}
-UNIT_HELP = {"duration": ("seconds? minutes?", "s", "10min"), "bytes": ("bytes? GiB?", "GiB", "48GiB")}
+UNIT_HELP = {
+    "duration": ("seconds? minutes?", "s", "10min"),
+    "bytes": ("bytes? GiB?", "GiB", "48GiB"),
+}
 
 
 @attrs.frozen
@@ -114,7 +117,9 @@ def constructor(
     expr = _behind_lets(expr, scope)
     if isinstance(expr, tree.Call) and isinstance(expr.function, tree.Name):
         name = expr.function.name
-        return _construct(name, written(expr.arguments), expr.function.span, scope, kind, what, choices)
+        return _construct(
+            name, written(expr.arguments), expr.function.span, scope, kind, what, choices
+        )
     value = evaluate(expr, scope)
     if isinstance(value, Unknown):
         return UNKNOWN
@@ -124,7 +129,9 @@ def constructor(
         return known_constructor(value, expr.span, scope, kind, what, choices)
     title = f"expected {_article(what)} {what}, found `{show(value)}`"
     names = ", ".join(choices or known_names(kind))
-    scope.report.error("E0602", expr.span, title, f"not {_article(what)} {what}", notes=[f"{what}s: {names}"])
+    scope.report.error(
+        "E0602", expr.span, title, f"not {_article(what)} {what}", notes=[f"{what}s: {names}"]
+    )
     return UNKNOWN
 
 
@@ -133,14 +140,13 @@ def known_constructor(
 ) -> Constructor | Unknown:
     """As `constructor`, for a word that came through a block's argument."""
     given = tuple(
-        Valued(None if name.isdigit() else name, inner, span) for name, inner in value.settings.items()
+        Valued(None if name.isdigit() else name, inner, span)
+        for name, inner in value.settings.items()
     )
     return _construct(value.name, given, span, scope, kind, what, choices)
 
 
-def report_unknown(
-    owner: str, name: str, span: Span, known: Iterable[str], report: Report
-) -> None:
+def report_unknown(owner: str, name: str, span: Span, known: Iterable[str], report: Report) -> None:
     """Say that `owner` has no setting `name`."""
     names = list(known)
     near = nearest(name, names)
@@ -219,7 +225,12 @@ def report_choice(
     helps = [Help(f"did you mean `{near}`?", (Edit(span, near),), "likely")] if near else []
     title = f"`{where}` cannot be `{value}`"
     report.error(
-        "E0603", span, title, "not one of the words", notes=[f"words: {', '.join(choices)}"], helps=helps
+        "E0603",
+        span,
+        title,
+        "not one of the words",
+        notes=[f"words: {', '.join(choices)}"],
+        helps=helps,
     )
 
 
@@ -336,9 +347,7 @@ def _construct(
     return UNKNOWN if isinstance(settings, Unknown) else Constructor(name, settings)
 
 
-def _report_word(
-    name: str, what: str, choices: Sequence[str], span: Span, report: Report
-) -> None:
+def _report_word(name: str, what: str, choices: Sequence[str], span: Span, report: Report) -> None:
     near = nearest(name, choices)
     helps = [Help(f"did you mean `{near}`?", (Edit(span, near),), "likely")] if near else []
     report.error(
@@ -378,7 +387,9 @@ def _dim(where: str, expr: tree.Expr, scope: Scope) -> Evaluated:
     text = expr.span.text
     near = nearest(text, [n for n, d in scope.names.definitions.items() if d.is_size])
     helps = [f"did you mean `{near}`?"] if near else []
-    scope.report.error("E0201", expr.span, f"`{where}` is a dim, not `{text}`", "no dim", helps=helps)
+    scope.report.error(
+        "E0201", expr.span, f"`{where}` is a dim, not `{text}`", "no dim", helps=helps
+    )
     return UNKNOWN
 
 
@@ -386,8 +397,10 @@ def _report_unit(where: str, kind: str, expr: tree.Expr, report: Report) -> None
     question, unit, example = UNIT_HELP[kind]
     text = expr.span.text
     bare = isinstance(expr, tree.Number) and not expr.unit
-    title = f"`{where}` is {KIND_WORDS[kind]}; {text} has no unit" if bare else (
-        f"`{where}` is {KIND_WORDS[kind]}, not `{text}`"
+    title = (
+        f"`{where}` is {KIND_WORDS[kind]}; {text} has no unit"
+        if bare
+        else (f"`{where}` is {KIND_WORDS[kind]}, not `{text}`")
     )
     helps = [f"write `{text}{unit}` or `{example}`"] if bare else [f"write it as `{example}`"]
     report.error("E0602", expr.span, title, question, helps=helps)

@@ -91,9 +91,7 @@ def _asked_by_layout(
         yield method.name, (), method.rule
 
 
-def _asked_by_graph(
-    facts: Facts, module: Module
-) -> Iterator[tuple[str, tuple[int, ...], Span]]:
+def _asked_by_graph(facts: Facts, module: Module) -> Iterator[tuple[str, tuple[int, ...], Span]]:
     assert module.compile is not None
     span = module.compile.span
     yield "reduce_overhead", (), span

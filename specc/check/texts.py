@@ -118,7 +118,9 @@ def _text(expr: tree.Expr, look_up: Callable[[str], str | Evaluated], division: 
         ):
             return _power(_text(argument.value, look_up, division), "-0.5")
         case tree.Binary(op, left, right):
-            return _binary(op, _text(left, look_up, division), _text(right, look_up, division), division)
+            return _binary(
+                op, _text(left, look_up, division), _text(right, look_up, division), division
+            )
         case tree.Call(tree.Name(name), arguments):
             return _call(name, [_text(a.value, look_up, division) for a in arguments])
         case _:
@@ -127,8 +129,9 @@ def _text(expr: tree.Expr, look_up: Callable[[str], str | Evaluated], division: 
 
 def _binary(op: str, left: Text, right: Text, division: str) -> Text:
     level = SUM if op in "+-" else PRODUCT
-    # a - (b + c), a / (b * c) keep their parentheses; sums and products of one kind need none
-    tighter = level + (op not in "+*" or right.level == level)
+    # a * (b * c) needs no parentheses; a - (b + c), a * (b // c) keep theirs
+    is_plain = op in "+*" and not any(mark in right.text for mark in "-/%")
+    tighter = level + (not is_plain)
     written = division if op == "/" else op
     return Text(f"{left.inside(level)} {written} {right.inside(tighter)}", level)
 

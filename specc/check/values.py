@@ -9,7 +9,7 @@ from specc.program import model
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from specc.program.model import BlockClass, Statement, Value, ValueType
+    from specc.program.model import BlockClass, Statement, Value
 
 
 def values_of(statements: tuple[Statement, ...]) -> Iterator[Value]:
@@ -40,17 +40,6 @@ def operands(value: Value) -> tuple[Value, ...]:
             return (inner,)
         case _:
             return ()
-
-
-def types_of(value: Value) -> tuple[ValueType, ...]:
-    """Types of a value's results; none for a plain number."""
-    match value:
-        case model.ApplyPart() | model.ApplyFunction():
-            return value.types
-        case model.Scalar():
-            return ()
-        case _:
-            return (value.type,)
 
 
 def bound_names(made: BlockClass) -> frozenset[str]:

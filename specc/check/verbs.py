@@ -73,7 +73,9 @@ def precisions(rules: Iterable[tree.VerbRule], model: Tree) -> Precisions:
             elif selection is not None and (word := _dtype(name, line, model)) is not None:
                 claims[name].append(Claim(_inherited(selection, model), word, line.span))
                 bf16 = line.span if word == "bf16" and bf16 is None else bf16
-    held = {name: decide(f"precision.{name}", found, model.report) for name, found in claims.items()}
+    held = {
+        name: decide(f"precision.{name}", found, model.report) for name, found in claims.items()
+    }
     parts = {path: _precision(path, held) for path in model.parts}
     tensors = {name: _precision(name, held) for name in model.tensors}
     return Precisions(parts, tensors, matmul, bf16)
@@ -142,7 +144,9 @@ def _report_unknown_precision(name: str, line: Assignment, model: Tree) -> None:
             line.span,
             "`precision` has no setting `output`",
             "unknown",
-            notes=["output dtypes follow from `params`: a value is cast where a part needs another"],
+            notes=[
+                "output dtypes follow from `params`: a value is cast where a part needs another"
+            ],
         )
         return
     report_unknown("precision", name, line.span, [*PRECISION, "matmul"], model.report)
@@ -188,7 +192,9 @@ def _keep(
 def _kept_exist(keep: tree.ListOf, selection: frozenset[str], model: Tree) -> bool:
     for path in sorted(selection):
         block = model.parts[path].block
-        names = bound_names(block) if block is not None else frozenset[str]()
+        names = frozenset[str]()
+        if block is not None:  # a kept part is what its call gives
+            names = bound_names(block) | {part.name for part in block.parts}
         for item in keep.items:
             if item.span.text not in names:
                 near = nearest(item.span.text, names)
@@ -196,7 +202,7 @@ def _kept_exist(keep: tree.ListOf, selection: frozenset[str], model: Tree) -> bo
                 model.report.error(
                     "E0402",
                     item.span,
-                    f"`{kind}` binds no value `{item.span.text}` that could be kept",
+                    f"`{kind}` has no value or part `{item.span.text}` that could be kept",
                     "no such value",
                     notes=[f"values there: {', '.join(sorted(names))}"] if names else [],
                     helps=[f"did you mean `{near}`?"] if near else [],
@@ -232,7 +238,9 @@ def compiles(rules: Iterable[tree.VerbRule], model: Tree) -> dict[str, Compile]:
 
 def _refuse_nested(found: Mapping[str, Compile], model: Tree) -> None:
     for path, inner in found.items():
-        outer = next((o for o in found if path.startswith(f"{o}." if o else "") and o != path), None)
+        outer = next(
+            (o for o in found if path.startswith(f"{o}." if o else "") and o != path), None
+        )
         if outer is not None:
             model.report.error(
                 "E0417",

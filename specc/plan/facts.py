@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from specc.program.dims import Shape
-    from specc.program.model import ApplyFunction, BlockClass, What
+    from specc.program.model import ApplyFunction, BlockClass, Scalar, What
     from specc.program.program import Field, LossTerm, Program
     from specc.situation import Situation
     from specc.source import Span
@@ -154,6 +154,7 @@ class Module:
         settings: of a vocabulary part, defaults filled in.
         parameters: its own tensors, not those of its children.
         calls: settings of every function call in the block's statements, defaults filled in.
+        numbers: every plain number of the block's value expressions, evaluated.
     """
 
     path: str
@@ -171,6 +172,7 @@ class Module:
     calls: Mapping[ApplyFunction, Mapping[str, SettingValue]] = attrs.field(
         factory=dict["ApplyFunction", "Mapping[str, SettingValue]"], eq=False
     )
+    numbers: Mapping[Scalar, float] = attrs.field(factory=dict["Scalar", float], eq=False)
 
     def walk(self) -> Iterator[Module]:
         """This module and everything inside, parents first."""
