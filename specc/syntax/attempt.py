@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from contextlib import suppress
+from typing import Any, cast
 
 import attrs
 from lark import Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from specc.syntax.grammar import parser
+from specc.syntax.made import present
 from specc.syntax.words import PLACES, Kind
 
 MAX_OPERATORS = 200
@@ -46,16 +48,34 @@ def attempt(text: str, kind: Kind) -> Tree[Token] | Refusal | TooLong:
     The tree of anything but a file begins with the frame, so its offsets are not those of `text`.
     """
     frame = PLACES[kind].frame
+    framed = f"{frame}{text}\n}}" if frame else text
+    lark: Any = parser()
     try:
-        framed = f"{frame}{text}\n}}" if frame else text
-        raw = parser().parse(framed)  # pyright: ignore[reportUnknownMemberType]
+        raw: Tree[Token] = lark.parse(framed)
     except UnexpectedToken as stop:
-        accepts = frozenset(stop.accepts or stop.expected)
-        at = len(framed) if stop.token.type == "$END" else cast("int", stop.token.start_pos)
-        return Refusal(min(max(at - len(frame), 0), len(text)), accepts)
+        unexpected: Any = stop.token
+        at: int = len(framed) if unexpected.type == "$END" else unexpected.start_pos
+        accepts = _accepts(framed, at)
     except UnexpectedCharacters as stop:
-        return Refusal(min(stop.pos_in_stream - len(frame), len(text)), frozenset(stop.allowed))
-    return _too_long(raw, len(frame)) or raw
+        at, accepts = cast("int", stop.pos_in_stream), frozenset(stop.allowed)
+    else:
+        return _too_long(raw, len(frame)) or raw
+    return Refusal(min(max(at - len(frame), 0), len(text)), accepts)
+
+
+def _accepts(text: str, at: int) -> frozenset[str]:
+    """What could stand at a place.
+
+    The state in which a parse fails knows less: what stands before the place is reduced by then, on
+    the ground that the unexpected token may follow it somewhere else.
+    """
+    lark: Any = parser()
+    steps = lark.parse_interactive(text)
+    with suppress(UnexpectedInput):
+        for each in steps.iter_parse():
+            if each.start_pos >= at:
+                break
+    return frozenset(steps.accepts())
 
 
 def _too_long(raw: Tree[Token], frame: int) -> TooLong | None:
@@ -77,5 +97,5 @@ def _edge(node: Tree[Token], side: int) -> Token:
     """The first (0) or last (-1) token of an expression."""
     kid: Tree[Token] | Token = node
     while isinstance(kid, Tree):
-        kid = [each for each in kid.children if each is not None][side]
+        kid = present(kid)[side]
     return kid

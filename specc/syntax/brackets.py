@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from specc.diagnostics import Report
+from specc.diagnostics import Edit, Help, Report
 from specc.source import Source, Span
 from specc.syntax.patch import Cut
 from specc.syntax.scan import BLANK, CLOSERS, OPENERS, Lexeme, line_heads
@@ -178,21 +178,34 @@ class Balance:
         closer = OPENERS[text]
         after = self._last_of(opener, met)
         self.cuts.append(Cut(self.lexemes[after].end, self.lexemes[after].end, closer))
-        also, where = [], "at the end"
-        if met is not None:
-            also = [(self._span(met), label)]
-            line = self.source.position(self.origin(self.lexemes[met].start))[0]
-            where = f"before line {line}"
-            if line == self.source.position(self.origin(self.lexemes[opener.index].start))[0]:
-                where = f"before the `{self.lexemes[met].text}`"
+        place = self.origin(self.lexemes[after].end)
+        edit = Edit(Span(self.source, place, place), f" {closer}" if closer == "}" else closer)
+        also = () if met is None else ((self._span(met), label),)
         self.report.error(
             "E0102",
             self._span(opener.index),
             f"this `{text}` is never closed",
             "opened here",
             also=also,
-            helps=(f"add the missing `{closer}` {where}",),
+            helps=(
+                Help(f"add the missing `{closer}` {self._where(after, met)}", (edit,), "likely"),
+            ),
         )
+
+    def _where(self, after: int, met: int | None) -> str:
+        """In words, where a closing bracket is missing that belongs behind the lexeme `after`."""
+        line = self._line(after)
+        if met is None:
+            return f"at the end of line {line}"
+        if line == self._line(met):
+            return f"before the `{self.lexemes[met].text}`"
+        before_declaration = self.lexemes[met].text in DECLARATIONS
+        return (
+            f"before line {self._line(met)}" if before_declaration else f"at the end of line {line}"
+        )
+
+    def _line(self, index: int) -> int:
+        return self.source.position(self.origin(self.lexemes[index].start))[0]
 
     def _last_of(self, opener: _Open, met: int | None) -> int:
         """The last lexeme that seems to belong into a bracket that nobody closed."""

@@ -10,7 +10,7 @@ from specc.source import Source
 from specc.syntax.build_decl import DECLARATIONS
 from specc.syntax.build_expr import EXPRESSIONS
 from specc.syntax.build_layout import LAYOUTS
-from specc.syntax.made import Kids, Maker, Origin, Raw
+from specc.syntax.made import Kids, Maker, Origin, Raw, present
 
 _MAKERS = {**EXPRESSIONS, **DECLARATIONS, **LAYOUTS}
 
@@ -34,14 +34,14 @@ def build(raw: Tree[Token], source: Source, origin: Origin) -> tuple[object, Mak
     for node in reversed(order):
         start, end = extents[id(node)] = _extent(node, extents)
         kids: Kids = [made.pop(id(kid)) if isinstance(kid, Tree) else kid for kid in node.children]
-        make = _MAKERS.get(cast("str", node.data))
+        make = _MAKERS.get(node.data)
         made[id(node)] = kids if make is None else make(maker, kids, maker.span(start, end))
     maker.close_lists()
     return made[id(raw)], maker
 
 
 def _extent(node: Tree[Token], extents: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    kids: list[Raw] = [kid for kid in node.children if kid is not None]
+    kids = present(node)
     if not kids:
         return 0, 0
     return _start(kids[0], extents), _end(kids[-1], extents)

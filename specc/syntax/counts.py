@@ -31,6 +31,12 @@ def check_count(size: tree.Expr | tree.Others, report: Report) -> None:
 def _report_unit(number: tree.Number, report: Report) -> None:
     what, label = _WORDS[number.unit]
     text = brief(number.text)
+    if number.unit != "seconds":
+        ways = ("write a plain number, or one with K, M or G (1024s)",)
+        report.error(
+            "E0106", number.span, f"expected a count, found {what} `{text}`", label, helps=ways
+        )
+        return
     digits = number.text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     product = f"{digits}*{number.text[len(digits) :]}"
     way = Help(f"for the product write `{product}`", (Edit(number.span, product),), "likely")

@@ -21,11 +21,13 @@ class Way:
     Args:
         cuts: what to change for it; none for a way that only words can say.
         start: where the text to try it on begins, if before the statement.
+        is_guess: whether something else may be meant, even if the statement then parses.
     """
 
     text: str
     cuts: tuple[Cut, ...] = ()
     start: int | None = None
+    is_guess: bool = False
 
 
 @attrs.frozen

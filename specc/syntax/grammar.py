@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import lark
 from lark import Lark, Token
@@ -30,7 +31,7 @@ class LineEnds(PostLex):
     always_accept = ("_NL",)
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        """The tokens of `stream` without line ends in ( ) and [ ], after operators, and repeated."""
+        """The tokens without line ends in ( ) and [ ], after operators, and repeated."""
         depth = 0
         previous = "_NL"
         for each in stream:
@@ -48,11 +49,12 @@ class LineEnds(PostLex):
 def parser() -> Lark:
     """The parser, from the cache where that holds the same grammar, else made anew and kept."""
     grammar = grammar_text()
+    kept: Any = Lark
     place = _cache_file(grammar)
     if place is not None:
         # Whatever is wrong with the file (absent, cut off, not ours), a new parser replaces it.
         with suppress(Exception):
-            return Lark.load(io.BytesIO(place.read_bytes()))
+            return kept.load(io.BytesIO(place.read_bytes()))
     made = make_parser(grammar)
     if place is not None:
         # A folder that cannot be written costs a tenth of a second at each start, nothing else.
@@ -78,7 +80,7 @@ def make_parser(grammar: str, *, strict: bool = False) -> Lark:
 
 
 def _cache_file(grammar: str) -> Path | None:
-    key = "\0".join((grammar, lark.__version__, sys.version))
+    key = f"{lark.__version__}\0{sys.version}\0{grammar}"
     try:
         home = Path.home()
     except RuntimeError:
@@ -87,9 +89,10 @@ def _cache_file(grammar: str) -> Path | None:
 
 
 def _keep(made: Lark, place: Path) -> None:
+    lark: Any = made
     place.parent.mkdir(parents=True, exist_ok=True)
     # Ranks start at the same time: each writes a file of its own, and the last one to finish wins.
     handle, name = tempfile.mkstemp(dir=place.parent)
     with os.fdopen(handle, "wb") as file:
-        made.save(file)
+        lark.save(file)
     Path(name).replace(place)

@@ -33,9 +33,7 @@ _UNITS: dict[str, tuple[str, Fraction]] = {
     )
     for word, size in sizes.items()
 }
-_UNITS_NOTE = (
-    "units: K M G (1024s), KiB MiB GiB TiB, KB MB GB TB, ms s min h d, GBps Gbps (bytes and bits)"
-)
+_UNITS_NOTE = "units: K M G (1024s), KiB MiB GiB TiB, KB MB GB TB, ms s min h d, GBps Gbps"
 # What people write for a unit of the language, lower case; the rest is found by likeness.
 _OTHER_SPELLINGS = {
     "k": "K",
@@ -127,11 +125,10 @@ def _report_unit(text: str, unit: str, span: Span, report: Report) -> None:
         better, reason = value + _POWERS[unit], f"; `{unit}` could mean bytes" * (unit == "B")
     else:
         near = _OTHER_SPELLINGS.get(unit.lower()) or nearest(unit, _UNITS)
-        better, reason = value + near if near else "", ""
-    helps = (Help(f"write `{better}`{reason}", (Edit(span, better),), "likely"),) if better else ()
-    report.error(
-        "E0105", span, f"unknown unit `{unit}`", "not a unit", notes=(_UNITS_NOTE,), helps=helps
-    )
+        better, reason = (value + near, "") if near else (f"{value}*{unit}", " for the product")
+    way = Help(f"write `{brief(better)}`{reason}", (Edit(span, better),), "likely")
+    title = f"unknown unit `{brief(unit)}`"
+    report.error("E0105", span, title, "not a unit", notes=(_UNITS_NOTE,), helps=(way,))
 
 
 def text_of(text: str, span: Span, report: Report) -> tree.Text:

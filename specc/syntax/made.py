@@ -65,6 +65,12 @@ class Maker:
         return tuple(self.name(kid) for kid in tokens(kids) if kid.type == "NAME")
 
 
+def present(node: Tree[Token]) -> list[Raw]:
+    """The children of a node, without the optional ones that are absent."""
+    kids: list[Raw | None] = [*node.children]
+    return [kid for kid in kids if kid is not None]
+
+
 def tokens(kids: Kids) -> list[Token]:
     """The tokens among `kids`."""
     return [kid for kid in kids if isinstance(kid, Token)]

@@ -1,4 +1,4 @@
-"""Explains why a statement does not parse: the rules that know a mistake, and the general sentence."""
+"""Explains why a statement does not parse: rules that know a mistake, else what was expected."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from specc.syntax.mistakes_of_habit import HABITS
 from specc.syntax.mistakes_of_sign import SIGNS, missing_sign
 from specc.syntax.mistakes_of_word import WORDS, near_keyword
 from specc.syntax.sentences import expectation
-from specc.syntax.words import PLACES
+from specc.syntax.words import FORMS, PLACES
 
 _RULES: tuple[Rule, ...] = (*HABITS, *WORDS, *SIGNS)
 
 
 def explain(fault: Fault) -> Finding:
-    """What the first rule that knows the mistake says, else what was expected and what was found."""
+    """What the first rule that knows the mistake says, else the general sentence."""
     for rule in _RULES:
         finding = rule(fault)
         if finding is not None:
@@ -34,5 +34,12 @@ def general(fault: Fault) -> Finding:
         "E0101",
         f"expected {expected}, found {named}",
         f"expected {expected}",
+        notes=() if ways else (_example(fault),),
         ways=tuple(ways[:1]),
     )
+
+
+def _example(fault: Fault) -> str:
+    """How a statement of this kind is written."""
+    form = FORMS.get(fault.first()) if fault.kind == "file" else None
+    return f"{PLACES[fault.kind].expected} is written `{form or PLACES[fault.kind].form}`"

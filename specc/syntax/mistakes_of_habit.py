@@ -68,8 +68,8 @@ def double_slash(fault: Fault) -> Finding | None:
         first=fault.at - 1,
         last=fault.at,
         ways=(
-            Way("in a size `/` is exact: write `/`", (cut,)),
-            Way("to round up write `ceil_div(a, b)`"),
+            Way("`/` divides, in a size without a rest", (cut,), is_guess=True),
+            Way("a comment begins with `#`"),
         ),
     )
 
@@ -106,39 +106,56 @@ def power(fault: Fault) -> Finding | None:
     )
 
 
+_PAIRS = {":=": "=", "=>": "->", "::": ":", "<-": "="}
+
+
+def _pair(fault: Fault) -> int | None:
+    """Index of the first of two signs side by side, of which one is the fault."""
+    for first in (fault.at - 1, fault.at):
+        if first < 0 or first + 1 >= len(fault.lexemes):
+            continue
+        left, right = fault.lexemes[first : first + 2]
+        if left.kind == right.kind == "sign" and left.end == right.start:
+            return first
+    return None
+
+
 def compound_assignment(fault: Fault) -> Finding | None:
     """`x += y`."""
-    operator = fault.word(-1)
-    if fault.word() != "=" or operator not in {"+", "-", "*", "/", "%"} or not fault.touches():
+    first = _pair(fault)
+    if first is None or fault.first(first + 1) != "=" or fault.first(first) not in set("+-*/%"):
         return None
-    name = fault.word(-2)
-    cut = Cut(
-        fault.lexemes[fault.at - 1].start, fault.lexemes[fault.at].end, f"= {name} {operator}"
-    )
-    ways = (Way(f"write `{name} = {name} {operator} ..`", (cut,) if fault.at == 2 else ()),)
+    operator, name = fault.first(first), fault.first(first - 1)
+    cuts = ()
+    if first == 1:
+        ends = fault.lexemes[first].start, fault.lexemes[first + 1].end
+        cuts = (Cut(*ends, f"= {name} {operator}"),)
     return Finding(
         "E0122",
         f"there is no operator `{operator}=`",
         "not an operator",
-        first=fault.at - 1,
-        last=fault.at,
-        ways=ways,
+        first=first,
+        last=first + 1,
+        ways=(Way(f"write `{name} = {name} {operator} ..`", cuts, is_guess=True),),
     )
 
 
 def operator_with_extra_sign(fault: Fault) -> Finding | None:
-    """`x := y`, `x => f`, `x <- y`."""
-    pair = fault.word(-1) + fault.word()
-    better = {":=": "=", "=>": "->", "::": ":", "===": "=="}.get(pair)
-    if better is None or not fault.touches():
+    """`x := y`, `x => f`."""
+    first = _pair(fault)
+    if first is None:
         return None
-    cut = Cut(fault.lexemes[fault.at - 1].start, fault.lexemes[fault.at].end, better)
+    pair = fault.first(first) + fault.first(first + 1)
+    better = _PAIRS.get(pair)
+    if better is None:
+        return None
+    cut = Cut(fault.lexemes[first].start, fault.lexemes[first + 1].end, better)
     return Finding(
         "E0122",
         f"there is no `{pair}` in a spec",
         "not a sign",
-        first=fault.at - 1,
-        last=fault.at,
+        first=first,
+        last=first + 1,
         ways=(Way(f"write `{better}`", (cut,)),),
     )
 

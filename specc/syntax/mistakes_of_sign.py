@@ -7,6 +7,7 @@ from specc.syntax.fault import Fault, Finding, Rule, Way
 from specc.syntax.patch import Cut
 from specc.syntax.sentences import expectation
 
+_ELEMENT = ("name", ".", "number")
 _TERMINALS = {"COMMA": ",", "COLON": ":", "EQUAL": "="}
 
 
@@ -91,7 +92,8 @@ def sign_at_line_start(fault: Fault) -> Finding | None:
 
 def point_without_digit(fault: Fault) -> Finding | None:
     """`.5` and `5.`."""
-    if fault.word() == "." and fault.kind_of(1) == "number" and fault.touches(1):
+    is_element = fault.kind_of(-1) == "name" and fault.touches()
+    if fault.word() == "." and fault.kind_of(1) == "number" and fault.touches(1) and not is_element:
         first, better = fault.at, f"0.{fault.word(1)}"
     elif fault.word(-1) == "." and fault.kind_of(-2) == "number" and fault.touches(-1):
         first, better = fault.at - 2, f"{fault.word(-2)}.0"
@@ -111,16 +113,18 @@ def point_without_digit(fault: Fault) -> Finding | None:
 
 def number_as_element(fault: Fault) -> Finding | None:
     """`mlp.2`: an element of a list has its index in brackets."""
-    if fault.word(-1) != "." or fault.kind_of() != "number" or fault.kind_of(-2) != "name":
+    offset = 1 if fault.word() == "." else 0  # at the start of a statement no `.` may follow
+    name, point, index = (fault.lexeme(offset - back) for back in (2, 1, 0))
+    if not (name and point and index) or (name.kind, point.text, index.kind) != _ELEMENT:
         return None
-    point, index = fault.lexemes[fault.at - 1], fault.lexemes[fault.at]
     return Finding(
         "E0101",
         f"expected a name, found `{brief(index.text)}`",
         "expected a name",
+        first=fault.at + offset,
         ways=(
             Way(
-                f"an element is written `{fault.word(-2)}[{brief(index.text)}]`",
+                f"an element is written `{name.text}[{brief(index.text)}]`",
                 (Cut(point.start, index.end, f"[{index.text}]"),),
             ),
         ),

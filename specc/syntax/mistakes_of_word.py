@@ -6,7 +6,7 @@ from specc.diagnostics import nearest
 from specc.syntax.brief import brief
 from specc.syntax.fault import Fault, Finding, Rule, Way
 from specc.syntax.sentences import either, keywords
-from specc.syntax.words import ELSEWHERE, PLACES, VERBS
+from specc.syntax.words import DECLARATIONS, ELSEWHERE, PLACES, VERBS
 
 _SIGNS_OF_A_NAME = frozenset({":", "=", ",", "."})
 
@@ -77,7 +77,7 @@ def word_elsewhere(fault: Fault) -> Finding | None:
         return None
     if fault.kind == "settings" and word not in VERBS:
         return None
-    ways = [Way(f"move it {home}")]
+    ways = [Way(f"write it {home}")]
     if word in VERBS and fault.first(1) == "=":
         ways = [Way(f"write the rule `{word}` {home}; leave it out where nothing is to happen")]
     if fault.kind == "layout" and word in {"shard", "stage", "replicate"}:
@@ -115,13 +115,10 @@ def no_declaration(fault: Fault) -> Finding | None:
     if fault.kind != "file" or fault.at or fault.lexemes[0].kind != "name":
         return None
     word = fault.first()
-    ways = (Way(f"declarations begin with {either([f'`{w}`' for w in PLACES['file'].words])}"),)
+    ways = (Way(f"a declaration begins with {either([f'`{each}`' for each in DECLARATIONS])}"),)
     if fault.first(1) == "=":
-        start = fault.unit.start
-        ways = (
-            Way(f"a size is declared with `dim {word} = ..`", (fault.replace(0, f"dim {word}"),)),
-        )
-        del start
+        cut = fault.replace(0, f"dim {word}")
+        ways = (Way(f"a size is declared with `dim {word} = ..`", (cut,), is_guess=True),)
     return Finding(
         "E0101",
         f"expected a declaration, found `{word}`",

@@ -19,6 +19,7 @@ from specc.syntax.placement import check_placement
 from specc.syntax.read import MAX_BYTES, report_size
 from specc.syntax.recover import Recovered, Text, recover
 from specc.syntax.scan import scan
+from specc.syntax.words import PLACES
 
 
 def parse(source: Source) -> tuple[tree.File, tuple[Diagnostic, ...]]:
@@ -43,6 +44,23 @@ def parse(source: Source) -> tuple[tree.File, tuple[Diagnostic, ...]]:
     check_placement(declarations, report)
     file = tree.File(source, tuple(declarations), found.poisoned, found.incomplete)
     return file, report.diagnostics
+
+
+def parse_settings(source: Source) -> tuple[tuple[tree.Attr, ...], tuple[Diagnostic, ...]]:
+    """Settings as they stand in a profile, such as `mesh.dp = 4`, and all that is wrong with them.
+
+    Args:
+        source: of one argument of the command line.
+    """
+    report = Report()
+    text = _readable(source, report)
+    found = recover(text, report, "settings")
+    frame = len(PLACES["settings"].frame)
+    attrs: list[tree.Attr] = []
+    for raw, offset in found.parses:
+        for each in _declarations(source, raw, _shifted(text.origin, offset - frame), report):
+            attrs += each.attrs if isinstance(each, tree.Launch) else ()
+    return tuple(attrs), report.diagnostics
 
 
 def _readable(source: Source, report: Report) -> Text:

@@ -47,7 +47,9 @@ class Patched:
 def patched(text: str, cuts: Iterable[Cut]) -> Patched:
     """The text with cuts applied; a cut that overlaps an earlier one is left out."""
     pieces: list[str] = []
-    starts, origins, limits = [], [], []
+    starts: list[int] = []
+    origins: list[int] = []
+    limits: list[int] = []
     length, done = 0, 0
 
     def add(piece: str, origin: int, limit: int) -> None:

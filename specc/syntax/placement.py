@@ -66,5 +66,5 @@ def report_place(word: str, span: Span, block: str, report: Report) -> None:
         f"`{word}` belongs {ELSEWHERE[word]}",
         f"has no meaning in `{block}`",
         notes=(why,),
-        helps=(f"move the rule {ELSEWHERE[word]}",),
+        helps=(f"write it {ELSEWHERE[word]}",),
     )

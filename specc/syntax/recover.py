@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import attrs
 from lark import Token, Tree
@@ -15,7 +16,7 @@ from specc.syntax.fault import Fault, Finding, Way
 from specc.syntax.mistakes import explain
 from specc.syntax.scan import Lexeme
 from specc.syntax.units import Unit, body_range, units
-from specc.syntax.words import DECLARATIONS, PLACES, kind_inside
+from specc.syntax.words import DECLARATIONS, PLACES, Kind, kind_inside
 
 MAX_FAULTS = 100
 """Nobody reads more; what follows is then left out."""
@@ -52,12 +53,17 @@ class Text:
     guessed: Sequence[int] = ()
 
 
-def recover(text: Text, report: Report) -> Recovered:
-    """Parse each declaration alone, without those of its statements that do not parse."""
+def recover(text: Text, report: Report, kind: Kind = "file") -> Recovered:
+    """Parse each declaration alone, without those of its statements that do not parse.
+
+    Args:
+        kind: what the text consists of; the parse of anything but declarations begins with the
+            frame of its kind.
+    """
     reader = _Reader(text, report)
     parses: list[tuple[Tree[Token], int]] = []
     before = None
-    for unit in units(text.lexemes, "file", 0, len(text.lexemes)):
+    for unit in units(text.lexemes, kind, 0, len(text.lexemes)):
         parse = reader.declaration(unit, before)
         if parse is not None:
             parses.append((parse, unit.start))
@@ -87,7 +93,7 @@ class _Reader:
             return None
         parse, dropped = self._read(unit, before)
         if dropped or _any_in(self.text.guessed, unit.start, unit.end):
-            self.incomplete.add(_called(unit))
+            self.incomplete.update(_called(unit))
         if self.num_faults > MAX_FAULTS:
             title = f"more than {MAX_FAULTS} faults: the file is read no further"
             self.report.error("E0128", self._span(unit.end, unit.end), title, "up to here")
@@ -196,7 +202,7 @@ class _Reader:
         edits = tuple(Edit(self._span(cut.start, cut.end), cut.text) for cut in way.cuts)
         if not edits:
             return Help(way.text)
-        sure = fault.works(*way.cuts, start=way.start)
+        sure = not way.is_guess and fault.works(*way.cuts, start=way.start)
         return Help(way.text, edits, "sure" if sure else "likely")
 
     def _span(self, start: int, end: int) -> Span:
@@ -220,34 +226,44 @@ def _head(unit: Unit) -> str:
     return nearest(word.lower(), DECLARATIONS) or ""
 
 
-def _called(unit: Unit) -> str:
-    """The name of a declaration, or the word it begins with where it has none."""
-    names = _bound_names(unit)
-    has_name = _head(unit) in {"block", "model", "extern", "cluster", "profile", "layout"}
-    return names[0] if has_name and names else _head(unit)
+def _called(unit: Unit) -> list[str]:
+    """The name of a declaration with a body, or the word it begins with where it has none."""
+    head = _head(unit)
+    if kind_inside("file", head) is None:
+        return []
+    return _bound_names(unit)[:1] or [head]
+
+
+_BINDING = {"from": "use", "extern": "block"}
+"""The word behind which a declaration binds names, where it is not the first one."""
 
 
 def _bound_names(unit: Unit) -> list[str]:
     """Names that a declaration or a statement binds, as far as one can tell."""
+    head = _head(unit)
     words = [lexeme.text for lexeme in unit.lexemes]
-    match unit.kind, _head(unit):
-        case "file", "from":
-            after = words.index("use") + 1 if "use" in words else len(words)
-            return [word for word in words[after:] if word.isidentifier() and word != "as"]
-        case "file", "dim":
-            pairs = zip(words, words[1:], strict=False)
-            return [word for word, sign in pairs if sign in {"=", ":"} and word.isidentifier()]
-        case "file", "extern":
-            after = words.index("block") + 1 if "block" in words else len(words)
-            return words[after : after + 1]
-        case "file", "check" | "specc" | "mesh" | "train" | "on" | "launch" | "":
-            return []
-        case "file", _:
-            return [word for word in words[1:2] if word.isidentifier()]
-        case "block", _:
-            ends = [index for index, word in enumerate(words) if word in {"=", ":"}]
-            return [word for word in words[: min(ends, default=0)] if word.isidentifier()]
-        case "axes", _:
-            return words[:1]
-        case _:
-            return []
+    names = [lexeme.text if lexeme.kind == "name" else "" for lexeme in unit.lexemes]
+    if unit.kind == "axes":
+        return names[:1]
+    if unit.kind == "block":
+        return _names_before_sign(words, names)
+    if unit.kind != "file" or head in {"", "check", "specc", "mesh", "train", "on", "launch"}:
+        return []
+    if head == "dim":
+        return [name for name, sign in pairwise(words) if sign in {"=", ":"} and name in names]
+    binding = _BINDING.get(head)
+    first = 1 if binding is None else words.index(binding) + 1 if binding in words else len(words)
+    bound = names[first:] if head == "from" else names[first : first + 1]
+    return [name for name in bound if name not in {"", "as"}]
+
+
+def _names_before_sign(words: list[str], names: list[str]) -> list[str]:
+    """`a, b` of `a, b = ..`."""
+    end = next((index for index, word in enumerate(words) if word in {"=", ":"}), 0)
+    found: list[str] = []
+    while end > 0 and names[end - 1]:
+        found.append(names[end - 1])
+        if end < 2 or words[end - 2] != ",":
+            break
+        end -= 2
+    return found

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+# What stands for `"` in other languages, in typeset text and on full-width keyboards.
+_QUOTES = r"'\u2018-\u201f\uff02\uff07"
 _LEXEME = re.compile(
     r"""
       (?P<newline>\r?\n)
@@ -16,10 +18,10 @@ _LEXEME = re.compile(
     | (?P<number>[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*)
     | (?P<name>[^\W\d]\w*)
     | (?P<sign>->|==|!=|<=|>=|\.\.|[-+*/%<>=:.,;(){}\[\]])
-    | (?P<quoted>['\u2018-\u201f\uff02\uff07][^\r\n"'\u2018-\u201f\uff02\uff07]*['\u2018-\u201f\uff02\uff07])
+    | (?P<quoted>[QUOTES][^\r\n"QUOTES]*[QUOTES])
     | (?P<wide_comment>\uff03[^\r\n]*)
     | (?P<odd>.)
-    """,
+    """.replace("QUOTES", _QUOTES),
     re.VERBOSE | re.DOTALL,
 )
 

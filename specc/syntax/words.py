@@ -19,12 +19,14 @@ class Place:
         words: that begin a statement here.
         expected: how a message calls a statement here.
         has_commas: whether a comma may part two statements on one line.
+        form: an example of a statement here.
         inner: the kind of what stands in the braces of a statement here.
     """
 
     frame: str
     words: tuple[str, ...]
     expected: str
+    form: str
     has_commas: bool = False
     inner: Kind | None = None
 
@@ -62,27 +64,68 @@ _LAYOUT_VERBS = tuple(verb for verb, home in VERBS.items() if home == "layout")
 _TRAIN_VERBS = tuple(verb for verb, home in VERBS.items() if home == "train")
 
 PLACES: dict[Kind, Place] = {
-    "file": Place("", tuple(DECLARATIONS), "a declaration"),
-    "block": Place("block B() -> [] {", ("return", "tie", "check"), "a statement"),
-    "extern": Place(
-        'extern "" block B() -> [] {', ("init", "param", "split", "sum"), "a statement"
+    "file": Place("", tuple(DECLARATIONS), "a declaration", "dim d = 4096, hd = d/heads"),
+    "block": Place(
+        "block B() -> [] {",
+        ("return", "tie", "check"),
+        "a statement",
+        "head: Linear(d -> vocab)` or `y = head(x)",
     ),
-    "layout": Place("layout {", (*_LAYOUT_VERBS, "check"), "a rule", inner="settings"),
-    "train": Place("train {", _TRAIN_VERBS, "a setting", has_commas=True, inner="settings"),
-    "settings": Place("launch {", (), "a setting", has_commas=True, inner="settings"),
-    "axes": Place("mesh {", (), "an axis", has_commas=True, inner="axes"),
+    "extern": Place(
+        'extern "" block B() -> [] {',
+        ("init", "param", "split", "sum"),
+        "a statement",
+        "param weight: [d, d]` or `split B, S",
+    ),
+    "layout": Place(
+        "layout {",
+        (*_LAYOUT_VERBS, "check"),
+        "a rule",
+        "dp: shard B` or `compile each Block",
+        inner="settings",
+    ),
+    "train": Place(
+        "train {",
+        _TRAIN_VERBS,
+        "a setting",
+        "steps = 100",
+        has_commas=True,
+        inner="settings",
+    ),
+    "settings": Place(
+        "launch {", (), "a setting", "steps = 100", has_commas=True, inner="settings"
+    ),
+    "axes": Place("mesh {", (), "an axis", "dp = 4", has_commas=True, inner="axes"),
 }
 
+FORMS = {
+    "specc": "specc 1",
+    "from": 'from "lib/llama.spec" use Block',
+    "let": "let base_lr = 3e-4",
+    "check": 'check heads % kv == 0, "reason"',
+    "block": "block MLP(x: [B, S, d]) -> [B, S, d] { .. }",
+    "model": "model M(x: [B, S, d]) -> logits: [B, S, vocab] { .. }",
+    "extern": 'extern "package.module:Class" block Name[d](x: [B, d]) -> [B, d] { .. }',
+    "cluster": "cluster name { device = .., nodes = 2, gpus = 8 }",
+    "mesh": "mesh { dp = world }",
+    "layout": "layout { dp: shard B }",
+    "train": "train { loss = .., optimizer = AdamW(lr = 1e-4), steps = 100 }",
+    "launch": "launch torchrun { timeout = 10min }",
+    "on": "on cpu { layout = baseline }",
+    "profile": "profile smoke { depth = 2, train.steps = 5 }",
+}
+"""An example of each declaration, by the word it begins with."""
+
 ELSEWHERE = {
-    "return": "into a `block` or `model`",
-    "tie": "into a `block` or `model`",
-    "param": "into an `extern` block",
-    "split": "into an `extern` block",
-    "sum": "into an `extern` block",
-    "shard": "into `layout`, behind an axis",
-    "stage": "into `layout`, behind an axis",
-    "replicate": "into `layout`, behind an axis",
-    **{verb: f"into `{home}`" for verb, home in VERBS.items()},
+    "return": "in a `block` or `model`",
+    "tie": "in a `block` or `model`",
+    "param": "in an `extern` block",
+    "split": "in an `extern` block",
+    "sum": "in an `extern` block",
+    "shard": "in `layout`, behind an axis",
+    "stage": "in `layout`, behind an axis",
+    "replicate": "in `layout`, behind an axis",
+    **{verb: f"in `{home}`" for verb, home in VERBS.items()},
     **dict.fromkeys(DECLARATIONS, "at the top of a file"),
 }
 """Where a word belongs that begins a statement, for messages about one in another place."""
