@@ -1,1 +1,1 @@
-"""A Program in a Situation: every number, rule and setting evaluated, or diagnostics that say why not."""
+"""A Program in a Situation: all numbers and rules evaluated, or diagnostics that say why not."""

@@ -102,7 +102,7 @@ def _warn_of_crossing(
         f"each `{axis.name}` group spans {spanned} nodes",
         f"stride {axis.stride}: ranks {ranks}{more}",
         notes=[
-            f"the last axis varies fastest; a node of {cluster.name} holds {gpus} consecutive ranks",
+            f"the last axis varies fastest; a node of {cluster.name} holds {gpus} ranks in a row",
             f"`{method}` moves activations over `{axis.name}` in every layer",
         ],
         helps=[f"put `{axis.name}` last in the mesh"] if fits else [],

@@ -1,4 +1,4 @@
-"""Whether the axis rules use every axis, split data wherever they store, and never meet on one tensor."""
+"""Whether axis rules use every axis, split data where they store, and never meet on a tensor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from specc.check.selectors import spelled
 from specc.check.values import values_of
 from specc.plan.flow import types_of
-from specc.program.dims import show_shape, shape_names
+from specc.program.dims import shape_names, show_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def check_axes(program: Program, mesh: Mesh, rules: AxisRules, report: Report) -> None:
     """Report axes without a rule, storage axes that split no data, and dims that meet."""
     _check_used(mesh, rules, report)
-    _check_data(mesh, rules, report)
+    _check_data(rules, report)
     _check_meetings(program, rules.splits, report)
 
 
@@ -35,14 +35,11 @@ def _check_used(mesh: Mesh, rules: AxisRules, report: Report) -> None:
             axis.span,
             f"no rule uses mesh axis `{axis.name}`",
             f"{axis.size.value} ranks would do the same work",
-            helps=[
-                f"add a rule (`{axis.name}: shard B`), drop the axis, "
-                f"or say so: `{axis.name}: replicate`"
-            ],
+            helps=[f"add a rule (`{axis.name}: shard B`), or say so: `{axis.name}: replicate`"],
         )
 
 
-def _check_data(mesh: Mesh, rules: AxisRules, report: Report) -> None:
+def _check_data(rules: AxisRules, report: Report) -> None:
     storage = rules.storage
     if storage is None:
         return

@@ -122,7 +122,7 @@ def check_ids(
     sizes: Mapping[str, int],
     report: Report,
 ) -> None:
-    """Ids that a source can give must be rows of the tables that they enter, and classes of the loss."""
+    """Ids that a source gives must be rows of the tables they enter, and classes of the loss."""
     rows = _rows(program)
     for field in fields:
         source = sources.get(field.name)
@@ -143,7 +143,7 @@ def check_ids(
 
 
 def _rows(program: Program) -> dict[str, list[tuple[str, Entry]]]:
-    """For each field, the tables that it enters directly and the class dims that it is compared with."""
+    """For each field, the tables that it enters and the class dims that it is compared with."""
     rows: dict[str, list[tuple[str, Entry]]] = {}
     assert program.model is not None
     made = program.classes[program.model]

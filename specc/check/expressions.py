@@ -14,7 +14,7 @@ from specc.syntax import tree
 from specc.vocabulary.record import Constructor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from specc.diagnostics import Report
     from specc.source import Span
@@ -30,14 +30,14 @@ COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 # Constant functions with the number of arguments each takes; None is two or more.
-FUNCTIONS: Mapping[str, tuple[int | None, Callable[..., float]]] = {
+FUNCTIONS: Mapping[str, tuple[int | None, Callable[[Sequence[float]], float]]] = {
     "min": (None, min),
     "max": (None, max),
-    "ceil_div": (2, lambda a, b: -(-a // b)),
-    "round_up": (2, lambda a, b: -(-a // b) * b),
-    "sqrt": (1, math.sqrt),
-    "ln": (1, math.log),
-    "exp": (1, math.exp),
+    "ceil_div": (2, lambda n: -(-n[0] // n[1])),
+    "round_up": (2, lambda n: -(-n[0] // n[1]) * n[1]),
+    "sqrt": (1, lambda n: math.sqrt(n[0])),
+    "ln": (1, lambda n: math.log(n[0])),
+    "exp": (1, lambda n: math.exp(n[0])),
 }
 WHOLE = ("ceil_div", "round_up")
 
@@ -47,7 +47,7 @@ class Scope:
     """What the names of an expression mean.
 
     Args:
-        local: a block's static settings, formal dims and list indices, which hide the names of the file.
+        local: a block's static settings, formal dims and list indices; they hide names of the file.
     """
 
     names: Names
@@ -71,7 +71,7 @@ def evaluate(expr: tree.Expr, scope: Scope, *, exact: bool = False) -> Evaluated
     """Value of a constant expression; UNKNOWN when something is wrong, which has been reported.
 
     Args:
-        exact: a size is due, so `/` must leave no remainder (elsewhere it gives a real number then).
+        exact: a size is due, so `/` must leave no remainder; elsewhere it gives a real number then.
     """
     match expr:
         case tree.Number(value, _, text, span):
@@ -274,7 +274,7 @@ def _apply(expr: tree.Call, name: str, scope: Scope, *, exact: bool) -> Evaluate
         scope.report.error("E0232", expr.span, f"`{name}` takes whole numbers", "not whole")
         return UNKNOWN
     try:
-        result = function(*numbers)
+        result = function(numbers)
     except (ValueError, ZeroDivisionError):
         shown = ", ".join(show(n) for n in numbers)
         scope.report.error("E0233", expr.span, f"`{name}({shown})` has no value", "undefined")

@@ -1,4 +1,4 @@
-"""What everything else stands on: levels, target, cluster, mesh, and the values of dims and lets."""
+"""What all else stands on: levels, target, cluster, mesh, and the values of dims and lets."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from specc.diagnostics import Report
     from specc.program.program import Program
     from specc.situation import Situation
+    from specc.source import Span
     from specc.vocabulary.record import SettingValue
 
 
@@ -66,7 +67,7 @@ class Ground:
 
 
 def ground(program: Program, situation: Situation, report: Report) -> Ground | None:
-    """The ground of an evaluation; None when something is wrong with it, which has been reported."""
+    """The ground of an evaluation; None when something in it is wrong, which has been reported."""
     settled = settle(program, situation, report)
     target = find_target(program, situation, report)
     bare = Scope(Names(settled.names, {}, frozenset(), report, compute), report)
@@ -95,5 +96,5 @@ def ground(program: Program, situation: Situation, report: Report) -> Ground | N
     )
 
 
-def _span(program: Program, name: str):  # noqa: ANN202
+def _span(program: Program, name: str) -> Span:
     return program.dims[name].span if name in program.dims else program.lets[name].span

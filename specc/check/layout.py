@@ -1,4 +1,4 @@
-"""Axis rules: which dims the axes split, how, where parameters lie, and which ranks repeat the others' work."""
+"""Axis rules: which dims axes split and how, where parameters lie, which ranks repeat work."""
 
 from __future__ import annotations
 
@@ -178,7 +178,8 @@ class AxisReader:
                     "E0402", name.span, f"no tensor has the dim `{name.name}`", "nothing to split"
                 )
                 return
-        span = dims[0].span.to(dims[-1].span) if dims else shard.otherwise.span  # pyright: ignore
+        named = dims or [name for name in (shard.otherwise,) if name is not None]
+        span = named[0].span.to(named[-1].span)
         self._refuse("E0490", span, "splitting parameters by their dims (tensor parallel)")
 
     def _occurs(self, dim: str) -> bool:
@@ -284,7 +285,7 @@ class AxisReader:
         self.report.error(
             "E0414",
             span,
-            f"`{clause}` is about units of storage, and this rule shards neither params, grads nor optim",
+            f"`{clause}` is about storage, and this rule shards no params, grads or optim",
             "has no meaning here",
             helps=["write `shard params per Block`"],
         )

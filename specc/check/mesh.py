@@ -49,10 +49,10 @@ def evaluate_mesh(
     tree_mesh = program.mesh
     if tree_mesh is None:
         return _no_mesh(situation, report)
-    world = _stated_world(program, settled, situation, cluster)
+    world = _stated_world(settled, situation, cluster)
     sizing = Sizing(settled, report)
     if world is None:
-        smallest = _small_worlds(tree_mesh, settled, program)
+        smallest = _small_worlds(tree_mesh, settled)
         ranks = smallest[0] if smallest else None
     else:
         ranks = world.ranks
@@ -71,7 +71,7 @@ def worlds(program: Program, situation: Situation) -> tuple[int, ...]:
     settled = settle(program, situation, Report())
     if program.mesh is None or situation.world is not None:
         return ()
-    return _small_worlds(program.mesh, settled, program)
+    return _small_worlds(program.mesh, settled)
 
 
 def axis_sizes(mesh: Mesh) -> dict[str, int]:
@@ -94,10 +94,8 @@ def _no_mesh(situation: Situation, report: Report) -> Mesh | None:
     return None
 
 
-def _stated_world(
-    program: Program, settled: Settled, situation: Situation, cluster: Cluster | None
-) -> World | None:
-    """The world that a person says, else the cluster's; a level that changes the mesh leaves the cluster."""
+def _stated_world(settled: Settled, situation: Situation, cluster: Cluster | None) -> World | None:
+    """The world that a person says, else the cluster's unless a level has changed the mesh."""
     if situation.world is not None:
         return World(situation.world, "the world")
     axes = settled.part("mesh").values()
@@ -117,8 +115,8 @@ def _is_open(size: tree.Expr) -> bool:
     return bool({"world", "rest"} & names_in(size))
 
 
-def _small_worlds(mesh: tree.Mesh, settled: Settled, program: Program) -> tuple[int, ...]:
-    """The smallest worlds in which every open leaf has at least 2, then at least 4 ranks; () if none is open."""
+def _small_worlds(mesh: tree.Mesh, settled: Settled) -> tuple[int, ...]:
+    """The smallest worlds in which every open leaf has 2, then 4 ranks; () if none is open."""
     leaves = [axis for axis in axes_of(mesh) if not axis.axes]
     open_leaves = [a.name for a in leaves if _is_open(settled.values[f"mesh.{a.name}"].value)]
     if not open_leaves and not any(
@@ -163,7 +161,7 @@ class Sizing:
     def mesh(self, mesh: tree.Mesh, world: int | None) -> dict[str, int] | None:
         """Size of every axis by name; None when one is wrong."""
         sizes: dict[str, int] = {}
-        sound = self._level(mesh.axes, world, world, mesh.span, sizes)
+        sound = self._level(mesh.axes, world, world, sizes)
         return sizes if sound else None
 
     def number(self, size: tree.Expr, world: int | None) -> int | Unknown:
@@ -176,7 +174,6 @@ class Sizing:
         axes: tuple[tree.Axis, ...],
         total: int | None,
         world: int | None,
-        span: Span,
         sizes: dict[str, int],
     ) -> bool:
         """Sizes of sibling axes that multiply to `total`, and of everything inside them."""
@@ -200,7 +197,7 @@ class Sizing:
         return all(self._inside(axis, world, sizes) for axis in axes if axis.axes)
 
     def _inside(self, axis: tree.Axis, world: int | None, sizes: dict[str, int]) -> bool:
-        if not self._level(axis.axes, sizes[axis.name], world, axis.span, sizes):
+        if not self._level(axis.axes, sizes[axis.name], world, sizes):
             return False
         product = prod(sizes[inner.name] for inner in axis.axes)
         if product == sizes[axis.name]:
@@ -281,7 +278,7 @@ def _open_leaves(axes: tuple[tree.Axis, ...], settled: Settled) -> Iterator[str]
 def _world_text(leaf: tree.Axis, settled: Settled, others: list[str]) -> str:
     size = settled.values[f"mesh.{leaf.name}"].value
     if size.span.text != "rest":
-        return size_text(size, lambda name: constant(name))
+        return size_text(size, constant)
     divisor = " * ".join(constant(name) for name in others)
     if len(others) > 1:
         divisor = f"({divisor})"

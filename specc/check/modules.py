@@ -1,8 +1,8 @@
-"""Unfolds the model: every element of every list becomes a part of its own, its settings evaluated."""
+"""Unfolds the model: every element of a list becomes a part of its own, its settings evaluated."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from specc.check.expressions import Scope
     from specc.program.model import ApplyFunction, BlockClass, Given, Scalar, What
     from specc.program.program import Program
+    from specc.source import Span
 
 MOST_ELEMENTS = 4_096
 MOST_PARTS = 100_000
@@ -45,7 +46,7 @@ class Tensor:
 
 @attrs.frozen(eq=False)
 class Node:
-    """One part, unfolded, before any rule has been applied; the fields are those of `facts.Module`."""
+    """One part, unfolded, before any rule is applied; the fields are those of `facts.Module`."""
 
     path: str
     name: str
@@ -126,7 +127,7 @@ class Unfolding:
         return Node(path, name, "", what, None, {}, {}, {}, {}, tuple(children), ())
 
     def _flat(self, parts: model.PartList, scope: Scope) -> list[tuple[What, Scope]]:
-        """The elements of a list in order: the pattern cycled, lists inside an uncounted one spliced in."""
+        """The elements of a list: the pattern cycled, lists inside an uncounted one spliced in."""
         if parts.count is None:
             flat: list[tuple[What, Scope]] = []
             for item in parts.items:
@@ -162,7 +163,7 @@ class Unfolding:
         site: Scope,
     ) -> Node:
         statics = self._statics(made, given, site)
-        formals = {dim: self._size(entry) for dim, entry in made.binding.items()}
+        formals = {dim: size(entry, self.sizes) for dim, entry in made.binding.items()}
         scope = attrs.evolve(self.scope, local={**formals, **statics})
         for check in made.checks:
             check_holds(check, scope)
@@ -207,9 +208,6 @@ class Unfolding:
         setting = Setting(static.name, static.kind, optional=is_none, default=0)  # type: ignore[arg-type]
         return typed(where, setting, expr, scope)
 
-    def _size(self, entry: Any) -> Evaluated:
-        return size(entry, self.sizes)
-
     # ------------------------------------------------------------------------------ leaves
 
     def _leaf(self, leaf: model.Leaf, path: str, name: str, scope: Scope) -> Node:
@@ -229,7 +227,7 @@ class Unfolding:
         path: str,
         parameters: tuple[model.Parameter, ...],
         init: Constructor | None,
-        span: Any,
+        span: Span,
     ) -> tuple[Tensor, ...]:
         tensors: list[Tensor] = []
         for parameter in parameters:

@@ -1,9 +1,9 @@
-"""Names of a spec that stand for numbers or setting values, evaluated when they are first asked for."""
+"""Names that stand for numbers or setting values, evaluated when they are first asked for."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -24,7 +24,7 @@ class Unknown(Enum):
 
 
 UNKNOWN = Unknown.UNKNOWN
-Evaluated: TypeAlias = Union[SettingValue, Unknown]
+Evaluated: TypeAlias = "SettingValue | Unknown"
 
 
 @attrs.frozen

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from specc.situation import Situation
     from specc.source import Span
 
-# Every setting a `train`, `launch` or `cluster` block can have may be set, also where the file leaves it out.
+# What these blocks can have may be set, also where the file leaves it out.
 TRAIN_PATHS = (
     "optimizer", "schedule", "clip", "accumulate", "steps", "seed", "deterministic",
     "log.every", "log.warmup", "save.every", "save.dir", "save.keep", "save.async",
@@ -35,7 +35,7 @@ class Settled:
     """Every value after its levels.
 
     Args:
-        values: by dotted path: `d`, `mesh.dp`, `train.steps`, `launch.timeout`, `cluster.gpus`, `layout`.
+        values: by dotted path: `d`, `mesh.dp`, `train.steps`, `launch.timeout`, `layout`.
         fields: of `train.data`.
         names: dims and lets, in the order of declaration.
         layout: name of the layout that holds; "" is the plain one.
@@ -60,7 +60,7 @@ class Settled:
 
 
 def settle(program: Program, situation: Situation, report: Report) -> Settled:
-    """Apply the levels of a situation; paths that do not exist are reported for every level of the file."""
+    """Apply the levels of a situation; unknown paths are reported for every level of the file."""
     _check_levels(program, report)
     values = _file_values(program)
     fields = program.train.fields if program.train else ()
@@ -87,7 +87,9 @@ def _file_values(program: Program) -> dict[str, Choice]:
         values[name] = Choice(constant.value, constant.span)
     for axis in axes_of(program.mesh):
         values[f"mesh.{axis.name}"] = Choice(axis.size, axis.span)
-    blocks = {"train": program.train.settings if program.train else {}, "launch": program.launch}
+    blocks: dict[str, Mapping[str, tree.Setting]] = {"launch": program.launch}
+    if program.train is not None:
+        blocks["train"] = program.train.settings
     for block, settings in blocks.items():
         for path, setting in settings.items():
             values[f"{block}.{path}"] = Choice(setting.value, setting.span)
@@ -190,7 +192,8 @@ def settable(program: Program) -> tuple[str, ...]:
 
 
 def _exists(program: Program, assignment: Assignment, report: Report) -> bool:
-    path = ".".join(assignment.paths[0])
+    first = assignment.paths[0]
+    path = ".".join(first)
     known = settable(program)
     if len(assignment.paths) == 1 and path in known and assignment.type is None:
         return True
@@ -204,14 +207,14 @@ def _exists(program: Program, assignment: Assignment, report: Report) -> bool:
         assignment.span,
         f"{prefix}the spec has no `{path}` that can be set",
         "no such path",
-        notes=_why_not(program, assignment.paths[0]),
+        notes=_why_not(program, first),
         helps=_near_paths(path, known),
     )
     return False
 
 
 def _why_not(program: Program, path: tuple[str, ...]) -> list[str]:
-    if path[:1] == ("layout",) or path[0] in program.layouts:
+    if path[0] == "layout" or path[0] in program.layouts:
         return ["overrides do not reach into rules: let a rule use a `let`, and set the `let`"]
     if path == ("train", "loss"):
         return ["the loss is part of what is trained; only the file says it"]

@@ -1,4 +1,4 @@
-"""How each parameter starts and is optimized: `init` and `optimize` rules, `init =` of parts, ties."""
+"""How each parameter starts and is optimized: `init` and `optimize` rules, `init =`, ties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from specc.diagnostics import nearest
 from specc.plan.facts import Draw, Parameter
 from specc.syntax import tree
 from specc.vocabulary.find import find, known_names
-from specc.vocabulary.record import Constructor, Later, Setting
+from specc.vocabulary.record import Constructor, Later, OptimizerRecord, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -87,14 +87,14 @@ def _draws(rules: list[tree.VerbRule], model: Tree) -> Mapping[str, Claim]:
 
 
 def _matrices(selection: Selection, model: Tree) -> frozenset[str]:
-    """Parameters that a rule draws: those it names, and in selected parts those with two or more dims."""
+    """What a rule draws: parameters that it names, and matrices of the parts that it selects."""
     inside = model.tensors_of(selection.parts)
     matrices = {name for name in inside if len(model.tensors[name].sizes) >= MATRIX}
     return selection.direct | matrices
 
 
 def _declared_draws(model: Tree) -> list[Claim]:
-    """`init =` of a part is a rule that selects the first tensor of every part made from that line."""
+    """`init =` is a rule that selects the first tensor of every part made from that line."""
     by_line: dict[tuple[str, int], list[str]] = {}
     for name, tensor in model.tensors.items():
         if tensor.init is not None:
@@ -183,7 +183,9 @@ def _optimized(
     return {name: decide(f"optimize.{name}", found, model.report) for name, found in claims.items()}
 
 
-def _group_setting(name: str, record: Any, line: Assignment, model: Tree) -> Setting | None:
+def _group_setting(
+    name: str, record: OptimizerRecord | None, line: Assignment, model: Tree
+) -> Setting | None:
     if name == "frozen":
         return FROZEN
     if name == "optimizer":
@@ -227,7 +229,7 @@ def _group(
 
 
 def _check_ties(property_name: str, claims: Mapping[str, Claim], ties: Tied, model: Tree) -> None:
-    """A tied parameter follows the one it is tied to: rules that reach only the follower are in vain."""
+    """A tied parameter follows the other: rules that reach only the follower are in vain."""
     for left, right in ties.to.items():
         claim, other = claims.get(left), claims.get(right)
         if claim is None or (other is not None and same(claim.value, other.value)):

@@ -1,4 +1,4 @@
-"""Which axes split which dims of values and parameters, and whether everything that is used can be split so."""
+"""Which axes split which dims of values, and whether every use of a split dim allows it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from specc.program.model import ApplyFunction, Value
     from specc.program.program import LossTerm, Program
     from specc.source import Span
+    from specc.vocabulary.record import PartRecord
 
 
 def axes_of(entry: Entry, splits: Iterable[Split]) -> tuple[str, ...]:
     """Leaf axes that split an entry of a value's shape, by the dims in it.
 
-    Only values: a dim of a field never splits a parameter, which stays whole however its dims are called.
+    Only values: a dim of a field never splits a parameter, however the parameter's dims are called.
     """
     dims = set(names(entry))
     return tuple(axis for split in splits if split.dim in dims for axis in split.axes)
@@ -70,7 +71,7 @@ class Placement:
         self.served: set[Method] = set()
 
     def check(self) -> None:
-        """Report every use that needs a dim whole which the layout splits, and methods that serve none."""
+        """Report uses that need a split dim whole, and methods that serve none."""
         for key, paths in self._uses().items():
             for value in values_of(self.program.classes[key].statements):
                 self._value(value, key, paths)
@@ -120,7 +121,9 @@ class Placement:
             for name in self._split_in(entry) if letter not in record.split else ():
                 method = self._method_for(name, paths) if letter in record.context else None
                 if method is None:
-                    self._report_whole(call.function, name, call.span, letter in record.context)
+                    self._report_whole(
+                        call.function, name, call.span, can_move=letter in record.context
+                    )
                 elif method not in moved:
                     moved.append(method)
         for method in moved:
@@ -135,15 +138,17 @@ class Placement:
                 self._need_whole(leaf.extern, _not_declared(leaf.dims, declared), call.span)
             elif isinstance(leaf, model.Leaf):
                 record = find("parts", leaf.kind)
-                takes = {l for l in record.letters if l not in record.split and _takes(record, l)}
+                needed = [
+                    at for at in record.letters if at not in record.split and _takes(record, at)
+                ]
                 self._need_whole(
-                    leaf.kind, [leaf.dims[l] for l in takes if l in leaf.dims], call.span
+                    leaf.kind, [leaf.dims[at] for at in needed if at in leaf.dims], call.span
                 )
 
     def _need_whole(self, what: str, entries: Iterable[Entry], span: Span) -> None:
         for entry in entries:
-            for dim in self._split_in(entry):
-                self._report_whole(what, dim, span, can_move=False)
+            for name in self._split_in(entry):
+                self._report_whole(what, name, span, can_move=False)
 
     def _split_in(self, entry: Entry) -> list[str]:
         return [name for name in dict.fromkeys(names(entry)) if name in self.splits]
@@ -180,7 +185,7 @@ class Placement:
             self.report.error(
                 "E0410",
                 method.rule,
-                f"`{method.name}({wanted})` cannot move to `{wanted}`: this call has `{show(heads)}` heads",
+                f"`{method.name}({wanted})` cannot split `{wanted}`: heads are `{show(heads)}`",
                 f"moves `{method.dim}` to `{wanted}`",
                 also=[(call.span, f"heads are `{show(heads)}` here")],
             )
@@ -212,23 +217,23 @@ class Placement:
         )
 
     def _declared(self, heads: str, count: int) -> list[tuple[Span, str]]:
-        dim = self.program.dims.get(heads)
-        return [(dim.span, f"{count} heads")] if dim is not None else []
+        declared = self.program.dims.get(heads)
+        return [(declared.span, f"{count} heads")] if declared is not None else []
 
-    def _report_whole(self, what: str, dim: str, span: Span, can_move: bool) -> None:
-        split = self.splits[dim]
+    def _report_whole(self, what: str, name: str, span: Span, *, can_move: bool) -> None:
+        split = self.splits[name]
         axes = "*".join(split.axes)
         helps = (
             ["move it: add `via ulysses(heads)` to the rule"]
             if can_move
-            else [f"drop the rule that splits `{dim}`"]
+            else [f"drop the rule that splits `{name}`"]
         )
         self.report.error(
             "E0410",
             split.rule,
-            f"`{what}` needs `{dim}` whole, and `{axes}` splits it",
-            f"splits `{dim}`",
-            also=[(span, f"needs all of `{dim}`")],
+            f"`{what}` needs `{name}` whole, and `{axes}` splits it",
+            f"splits `{name}`",
+            also=[(span, f"needs all of `{name}`")],
             helps=helps,
         )
 
@@ -244,7 +249,7 @@ def _letters(dims: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
 
 
 def _changed(call: ApplyFunction, binding: Mapping[str, Entry]) -> list[Entry]:
-    """Entries that a call without a signature takes apart, joins or runs over: they must be whole."""
+    """Entries that a call without a signature takes apart, joins or runs over."""
     given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
     made = {entry for kind in call.types for entry in kind.shape}
     over = [
@@ -255,13 +260,13 @@ def _changed(call: ApplyFunction, binding: Mapping[str, Entry]) -> list[Entry]:
     return [*(given ^ made), *over]
 
 
-def _not_declared(dims: Mapping[str, Entry], declared: Any) -> list[Entry]:
+def _not_declared(dims: Mapping[str, Entry], declared: tree.Extern) -> list[Entry]:
     """Entries of an extern's dims that its declaration does not let an axis split."""
     free = {name.name for name in (*declared.split, *declared.sum)}
     return [entry for name, entry in dims.items() if name not in free and name != ".."]
 
 
-def _takes(record: Any, letter: str) -> bool:
+def _takes(record: PartRecord, letter: str) -> bool:
     """Whether a letter is a dim of the part's input or result, and not only of its weights."""
     signature = parse_signature(record.takes)
     return any(letter in operand.letters for operand in (*signature.operands, *signature.results))

@@ -46,7 +46,7 @@ def same(left: SettingValue, right: SettingValue) -> bool:
 
 
 def decide(property_name: str, claims: Sequence[Claim], report: Report) -> Mapping[str, Claim]:
-    """The claim that holds for each element; claims that disagree are reported, once for each pair."""
+    """The claim that holds for each element; claims that disagree are reported, a pair once."""
     narrower = [
         frozenset(j for j, other in enumerate(claims) if other.elements < claim.elements)
         for claim in claims

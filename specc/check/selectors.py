@@ -25,8 +25,8 @@ class Selection:
     """What a selector picks: parts by path, and parameters that it names themselves.
 
     Args:
-        direct: names of parameters written out in the selector (`each Linear.bias`, `cls`), not those
-            that merely lie inside a selected part.
+        direct: parameters written out in the selector (`each Linear.bias`, `cls`), not those that
+            merely lie inside a selected part.
     """
 
     parts: frozenset[str] = frozenset()
@@ -242,7 +242,7 @@ class Tree:
 
 
 def spelled(path: str) -> str:
-    """A path as selectors write it: `blocks.0.mlp.2` -> `blocks[0].mlp[2]`; the model is `the model`."""
+    """A path as selectors write it: `blocks[0].mlp[2]` for `blocks.0.mlp.2`."""
     words = path.split(".") if path else []
     text = ""
     for word in words:

@@ -22,7 +22,7 @@ Place = tuple[str, str, int, int]
 def situations(program: Program, base: Situation) -> tuple[Situation, ...]:
     """The base, then every `on TARGET`, every profile and every named layout of the file.
 
-    A target, profile or layout that the base chooses itself stays; only what it leaves open is varied.
+    A target, profile or layout that the base chooses stays; only what it leaves open varies.
     """
     found = [base]
     if not base.why_target.startswith("--target"):
@@ -38,8 +38,8 @@ def situations(program: Program, base: Situation) -> tuple[Situation, ...]:
 def examine(program: Program, base: Situation, report: Report) -> Facts | None:
     """Facts of the base, and the findings of all situations.
 
-    Where nobody says the world, axes that it opens are tried with 2 ranks and with 4. A finding that the base
-    lacks carries what differs from the base.
+    Where nobody says the world, open axes are tried with 2 ranks and with 4. A finding that the
+    base lacks carries what differs from the base.
     """
     facts: Facts | None = None
     seen: set[Place] = set()
@@ -64,7 +64,7 @@ def _with_worlds(program: Program, situation: Situation) -> tuple[Situation, ...
 
 
 def difference(situation: Situation, base: Situation) -> str:
-    """What a situation changes of the base: `on musa`, `profile smoke`, `layout long`, `world 4`."""
+    """What a situation changes of the base: `on musa`, `profile smoke`, `world 4`."""
     words: list[str] = []
     if situation.target != base.target:
         words.append(f"on {situation.target}")
@@ -78,7 +78,7 @@ def difference(situation: Situation, base: Situation) -> str:
 
 
 def _place(finding: Diagnostic) -> Place:
-    """What makes findings of two situations one: the code and the place, whatever numbers they state."""
+    """What makes two findings one: the code and the place, whatever numbers they state."""
     if not finding.labels:
         return (finding.code, finding.title, 0, 0)
     span = finding.labels[0].span

@@ -45,7 +45,7 @@ def _report_unknown(name: str, span: Span | None, report: Report) -> None:
 
 
 def check_target(facts: Facts, dtypes: Precisions, report: Report) -> None:
-    """Report what the target lacks; where the machine is not known, what only some of its machines have."""
+    """Report what the target lacks; on unknown machines, also what only some of them have."""
     asked: set[tuple[str, Span]] = set()
     for name, sizes, span in _asked(facts, dtypes):
         if (name, span) in asked:
@@ -57,7 +57,7 @@ def check_target(facts: Facts, dtypes: Precisions, report: Report) -> None:
 
 
 def _asked(facts: Facts, dtypes: Precisions) -> Iterator[tuple[str, tuple[int, ...], Span]]:
-    """Every capability that the facts need, with sizes where there is a limit, and the place that asks."""
+    """Every capability that is needed, with sizes where there is a limit, and who asks."""
     mesh = facts.program.mesh
     if mesh is not None and facts.mesh.world > 1:
         yield "distributed", (), mesh.span

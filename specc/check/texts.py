@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.program.dims import Entry
+from specc.program.dims import Entry, Product
 from specc.syntax import tree
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def entry_text(entry: Entry) -> str:
     return " + ".join(terms)
 
 
-def _product_text(segment: tuple[object, ...]) -> str:
+def _product_text(segment: Product) -> str:
     if not segment:
         return "1"
     factors: list[str] = []
@@ -71,7 +71,8 @@ def _product_text(segment: tuple[object, ...]) -> str:
             inner = entry_text(factor)
             factors.append(f"({inner})" if len(factor) > 1 else inner)
         else:
-            factors.append(constant(factor) if isinstance(factor, str) else number_text(factor))  # pyright: ignore
+            text = constant(factor) if isinstance(factor, str) else number_text(factor)
+            factors.append(text)
     return " * ".join(factors)
 
 

@@ -193,7 +193,7 @@ def _optimizer(choice: Choice | None, program: Program, scope: Scope) -> Constru
     return UNKNOWN
 
 
-def _schedule(choice: Choice | None, scope: Scope) -> Constructor | None | Unknown:
+def _schedule(choice: Choice | None, scope: Scope) -> Constructor | Unknown | None:
     if choice is None or (isinstance(choice.value, tree.Name) and choice.value.name == "none"):
         return None
     if isinstance(choice.value, tree.Call):

@@ -38,9 +38,9 @@ def storage(
 ) -> Storage:
     """Storage of a layout.
 
-    Without a rule every rank holds everything: in fp32 with DDP, in anything lower with FSDP2 over a mesh
-    (n, 1). With a rule, every axis that it does not name holds copies, so gradients are also summed over axes
-    that split data but not storage.
+    Without a rule every rank holds everything: in fp32 with DDP, in anything lower with FSDP2 over
+    a mesh (n, 1). With a rule, every axis that it does not name holds copies, so gradients are also
+    summed over axes that split data but not storage.
     """
     order = [axis.name for axis in mesh.axes]
     owned = [name for name in model.tensors if name not in ties.to]
@@ -57,7 +57,7 @@ def storage(
     parts = rule.units if rule is not None else frozenset(_elements(model.root))
     keep_whole = kind in ("grads", "optim")
     reshard = False if keep_whole or rule is None else rule.reshard is not False
-    groups = _groups(parts, trained, model, reshard, rule)
+    groups = _groups(parts, trained, model, rule, reshard=reshard)
     groups = [g for g in _join_ties(groups, model, ties) if g.tensors or g.parts == [""]]
     units = tuple(unit for group in groups for unit in _by_precision(group, model, dtypes))
     return Storage(kind, shard, replicate, units, rule.span if rule is not None else None)
@@ -73,7 +73,12 @@ def _elements(node: Node) -> Iterator[str]:
 
 
 def _groups(
-    parts: frozenset[str], tensors: list[str], model: Tree, reshard: bool, rule: StorageRule | None
+    parts: frozenset[str],
+    tensors: list[str],
+    model: Tree,
+    rule: StorageRule | None,
+    *,
+    reshard: bool,
 ) -> list[Group]:
     """One group for each part, inner ones first, the root last; a tensor is in the innermost."""
     span = rule.span if rule is not None else None
@@ -93,7 +98,7 @@ def _innermost(path: str, groups: Mapping[str, Group]) -> str:
 
 
 def _join_ties(groups: list[Group], model: Tree, ties: Tied) -> list[Group]:
-    """Both sides of a tie are gathered together, so their units are one (`fully_shard([wte, head])`)."""
+    """Both sides of a tie are gathered together, so their units are one."""
     for left, right in ties.to.items():
         here = _group_of_part(groups, model.owners[left])
         there = next((group for group in groups if right in group.tensors), None)
@@ -180,7 +185,7 @@ def check_islands(store: Storage, model: Tree, dtypes: Precisions) -> None:
             for t in node.tensors
             if t.parameter.trained
         }
-        lone = node.is_tensor and _differs_from_parent(path, model, dtypes)
+        lone = node.is_tensor and _differs_from_parent(path, dtypes)
         if len(kinds) < 2 and not lone:
             continue
         span = node.what.span if node.what is not None else None
@@ -194,6 +199,6 @@ def check_islands(store: Storage, model: Tree, dtypes: Precisions) -> None:
         )
 
 
-def _differs_from_parent(path: str, model: Tree, dtypes: Precisions) -> bool:
+def _differs_from_parent(path: str, dtypes: Precisions) -> bool:
     parent, own = dtypes.parts[path.rpartition(".")[0]], dtypes.tensors[path]
     return (parent.params, parent.reduce) != (own.params, own.reduce)

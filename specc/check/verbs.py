@@ -107,7 +107,7 @@ def _matmul(rule: tree.VerbRule, line: Assignment, model: Tree) -> str | None:
 
 
 def _dtype(name: str, line: Assignment, model: Tree) -> str | None:
-    """The dtype that a line gives; fp8, fp16 and a `store` other than fp32 are known and refused."""
+    """The dtype that a line gives; fp8, fp16 and a `store` other than fp32 are refused."""
     if isinstance(line.value, tree.Call):
         is_fp8 = line.value.function.span.text == "fp8"
         if is_fp8:

@@ -10,7 +10,7 @@ from specc.program import model
 from specc.program.dims import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from specc.plan.facts import Facts, Module
     from specc.program.dims import Entry, Shape
@@ -57,7 +57,7 @@ class _Writer:
     numbers: dict[str, int] = attrs.field(factory=dict[str, int])
     count: int = 0
 
-    def bind(self, names: Any) -> None:
+    def bind(self, names: Iterable[str]) -> None:
         """Give the next numbers to these names."""
         for name in names:
             self.numbers[name] = self.count
@@ -94,7 +94,7 @@ class _Writer:
         return [call.function, settings, self._aligned(shapes), *written]
 
     def _aligned(self, shapes: Sequence[Shape]) -> Json:
-        """Shapes with dims replaced by numbers in the order of first use, and the sizes of these."""
+        """Shapes with dims as numbers in the order of first use, and the sizes of these."""
         order: dict[str, int] = {}
         written = [[self._entry(entry, order) for entry in shape] for shape in shapes]
         return [written, [self.sizes[name] for name in order]]

@@ -1,11 +1,11 @@
-"""Four hashes of the facts: of the checkpoint, its placement, the mathematics, and the whole run."""
+"""Four hashes of the facts: of the checkpoint, its placement, the mathematics, the whole run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import attrs
 
@@ -27,13 +27,14 @@ class Word(Protocol):
 class Hashes:
     """SHA-256 of canonical JSON, in hex; 12 digits are shown to people.
 
-    What counts is what holds, never how it was said: not the names of dims, blocks and values, not the order of
-    rules, not comments, files or the version of specc.
+    What counts is what holds, never how it was said: not the names of dims, blocks and values, not
+    the order of rules, not comments, files or the version of specc.
 
     Args:
         model: names, shapes and ties of all parameters: whether a checkpoint can be loaded.
         layout: mesh and placements: whether it must be resharded.
-        numerics: the model, its start, its arithmetic, data, loss and optimizer: whether it is the same mathematics.
+        numerics: the model, its start and arithmetic, data, loss and optimizer: whether it is the
+            same mathematics.
         run: everything.
     """
 
@@ -65,10 +66,11 @@ def canonical(value: object) -> Any:  # noqa: ANN401  any JSON value
     if isinstance(value, Word):
         inner = {key: canonical(item) for key, item in value.settings.items()}
         return {"name": value.name, "settings": inner}
-    if isinstance(value, tuple | list):
-        return [canonical(item) for item in value]
+    if isinstance(value, tuple):
+        return [canonical(item) for item in cast("tuple[object, ...]", value)]
     if isinstance(value, Mapping):
-        return {str(key): canonical(item) for key, item in value.items()}
+        items = cast("Mapping[str, object]", value).items()
+        return {key: canonical(item) for key, item in items}
     return value
 
 
