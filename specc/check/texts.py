@@ -8,6 +8,7 @@ import attrs
 
 from specc.program.dims import Entry, Product
 from specc.syntax import tree
+from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,13 +34,6 @@ class Text:
 def constant(name: str) -> str:
     """The Python constant of a dim or axis."""
     return name.upper()
-
-
-def number_text(value: float) -> str:
-    """A number as people write it in Python: `128_256`, `0.02`, `3e-4`."""
-    if isinstance(value, int):
-        return f"{value:_}" if abs(value) >= 10_000 else str(value)
-    return repr(value).replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
 
 
 def size_text(expr: tree.Expr, look_up: Callable[[str], str | Evaluated]) -> str:

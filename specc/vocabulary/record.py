@@ -138,6 +138,9 @@ class Raw:
 
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
 
 Infer: TypeAlias = (
     "Callable[[Sequence[ValueType], Mapping[str, Entry], Callable[[str], Entry | None]], "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from specc.vocabulary.find import find
 from specc.vocabulary.record import REQUIRED, Constructor, FunctionRecord, Setting
+from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
     from specc.vocabulary.record import FunctionCall
@@ -16,7 +17,7 @@ def _construct(call: FunctionCall) -> str:
     rotated = call.dims["E"]
     if settings["fraction"] != 1:
         rotated = f"int({rotated} * {settings['fraction']})"
-    frequencies = f"rope_frequencies({rotated}, {settings['theta']}, {call.device})"
+    frequencies = f"rope_frequencies({rotated}, {number_text(settings['theta'])}, {call.device})"
     scaling = settings["scaling"]
     if isinstance(scaling, Constructor):
         frequencies = find("words", scaling.name).construct(frequencies, scaling.settings)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from specc.vocabulary.record import REQUIRED, InitRecord, Setting
+from specc.vocabulary.texts import number_text
 
 RECORD = InitRecord(
     name="constant",
     settings=(Setting("value", "float", default=REQUIRED),),
-    construct=lambda s: f"constant({float(s['value'])})",  # type: ignore[arg-type]
+    construct=lambda s: f"constant({number_text(float(s['value']))})",  # type: ignore[arg-type]
     positional=("value",),
     source="torch.nn.init.constant_",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.vocabulary.record import PartRecord, Setting, Weight
+from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
     from specc.vocabulary.record import DimTexts, Settings
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 def _construct(dims: DimTexts, settings: Settings) -> str:
     words = [dims["D"]]
     if settings["eps"] != 1e-5:
-        words.append(f"eps={settings['eps']}")
+        words.append(f"eps={number_text(settings['eps'])}")
     if not settings["affine"]:
         words.append("elementwise_affine=False")
     elif not settings["bias"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.vocabulary.record import PartRecord, Setting, Weight
+from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
     from specc.vocabulary.record import DimTexts, Settings
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def _construct(dims: DimTexts, settings: Settings) -> str:
     offset = f", offset={float(settings['offset'])}" if settings["offset"] else ""  # type: ignore[arg-type]
-    return f"RMSNorm({dims['D']}, eps={settings['eps']}{offset})"
+    return f"RMSNorm({dims['D']}, eps={number_text(settings['eps'])}{offset})"
 
 
 RECORD = PartRecord(

@@ -1,0 +1,1 @@
+"""What leaves specc: the standalone script, and what starts it."""

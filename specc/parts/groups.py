@@ -1,0 +1,44 @@
+"""Parameters by name: which are frozen, and which have optimizer settings of their own."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch import nn
+
+
+def is_named(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns fits a parameter's name; `*` stands for one index of a list."""
+    parts = name.split(".")
+    return any(
+        len(pattern.split(".")) == len(parts)
+        and all(
+            p == part or (p == "*" and part.isdigit())
+            for p, part in zip(pattern.split("."), parts, strict=True)
+        )
+        for pattern in patterns
+    )
+
+
+def freeze(model: nn.Module, patterns: Iterable[str]) -> None:
+    """Take the named parameters out of training."""
+    for name, parameter in model.named_parameters():
+        if is_named(name, patterns):
+            parameter.requires_grad_(False)
+
+
+def parameter_groups(
+    model: nn.Module, special: Iterable[tuple[Mapping[str, Any], Iterable[str]]]
+) -> list[dict[str, Any]]:
+    """The optimizer's groups: one for each special setting, one for all other trained parameters."""
+    groups: list[dict[str, Any]] = [{"params": [], **settings} for settings, _ in special]
+    rest: list[nn.Parameter] = []
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        for group, (_, patterns) in zip(groups, special, strict=True):
+            if is_named(name, patterns):
+                group["params"].append(parameter)
+                break
+        else:
+            rest.append(parameter)
+    return [{"params": rest}, *groups]

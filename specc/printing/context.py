@@ -1,0 +1,88 @@
+"""What every printer of the text needs: facts, texts of sizes, places in the spec."""
+
+from __future__ import annotations
+
+import os.path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.check.texts import entry_text, real_text
+from specc.program.dims import names
+from specc.vocabulary.record import Constructor
+from specc.vocabulary.texts import number_text
+
+if TYPE_CHECKING:
+    from specc.plan.facts import Facts
+    from specc.program.dims import Entry
+    from specc.source import Span
+    from specc.syntax import tree
+    from specc.vocabulary.record import SettingValue
+
+DTYPES = {
+    "fp32": "torch.float32",
+    "bf16": "torch.bfloat16",
+    "fp16": "torch.float16",
+    "i64": "torch.int64",
+    "bool": "torch.bool",
+}
+
+
+@attrs.frozen(eq=False)
+class Context:
+    """The facts with the texts that all printers share."""
+
+    facts: Facts
+
+    def place(self, span: Span) -> str:
+        """`lib/llama.spec:5`: the file relative to the spec's own folder, and the line."""
+        home = os.path.dirname(self.facts.program.source.name)
+        path = os.path.relpath(span.source.name, home or ".")
+        return f"{path.replace(os.sep, '/')}:{span.line}"
+
+    def is_split(self, dim: str) -> bool:
+        """Whether an axis of more than one rank, or of an open size, splits a dim."""
+        return bool(self.facts.layout.axes_of(dim))
+
+    def local(self, entry: Entry) -> str:
+        """Text of the entry's size on one rank: `B_LOCAL`, `HEADS * HD`."""
+        whole = entry_text(entry)
+        for name in names(entry):
+            if self.is_split(name):
+                upper = name.upper()
+                whole = " ".join(
+                    f"{upper}_LOCAL" if word == upper else word for word in whole.split(" ")
+                )
+        return whole
+
+    def start(self, entry: Entry) -> str:
+        """Text of this rank's first index along an entry: `S_START`, or `0` where it is whole."""
+        split = [name for name in names(entry) if self.is_split(name)]
+        return f"{split[0].upper()}_START" if split else "0"
+
+    def real(self, expr: tree.Expr, statics: dict[str, str]) -> str:
+        """Text of a number; `statics` are the texts of names that the block itself knows."""
+
+        def look_up(name: str) -> str | SettingValue:
+            if name in statics:
+                return statics[name]
+            if name in self.facts.dims:
+                return name.upper()
+            return self.facts.lets[name]
+
+        return real_text(expr, look_up)  # type: ignore[arg-type]
+
+
+def literal(value: SettingValue) -> str:
+    """Python text of an evaluated setting."""
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, tuple):
+        inside = ", ".join(literal(item) for item in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if isinstance(value, Constructor):
+        inside = ", ".join(f"{name}={literal(v)}" for name, v in value.settings.items())
+        return f"{value.name}({inside})"
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,203 @@
+"""Python text of a block's values, with the lines that must come before."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.check.texts import ATOM, PRODUCT, SUM, UNARY, entry_text
+from specc.printing.context import DTYPES
+from specc.printing.rearrange import rearranged
+from specc.program import model
+from specc.program.dims import ONE, dim
+from specc.vocabulary.find import find
+from specc.vocabulary.record import FunctionCall, Raw
+from specc.vocabulary.texts import method
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from specc.plan.facts import Method
+    from specc.printing.forward import Forward
+    from specc.program.dims import Entry, Shape
+    from specc.vocabulary.record import SettingValue
+
+MAX_ARGUMENT = 64  # characters; a longer argument gets a line and a name of its own
+
+
+@attrs.frozen
+class Code:
+    """Python text and how tightly it binds."""
+
+    text: str
+    level: int = ATOM
+
+    def inside(self, level: int) -> str:
+        """The text as an operand of that level."""
+        return self.text if self.level >= level else f"({self.text})"
+
+
+def text_level(text: str) -> int:
+    """How tightly a piece of constant arithmetic binds."""
+    if re.fullmatch(r"[\w.]+(\(.*\))?", text):
+        return ATOM
+    if re.search(r" [+-] ", text):
+        return SUM
+    return PRODUCT if re.search(r" [*/%]|//", text) else UNARY
+
+
+class Expressions:
+    """Prints value expressions of one forward; further lines go to the forward's own."""
+
+    def __init__(self, forward: Forward) -> None:
+        self.forward = forward
+        self.context = forward.context
+
+    def code(self, value: model.Value) -> Code:
+        """Text of a value."""
+        match value:
+            case model.Ref(name):
+                return Code(self.forward.locals.of(name))
+            case model.PartValue(part):
+                return Code(f"self.{part}")
+            case model.Scalar(expr):
+                text = self.context.real(expr, self.forward.static_texts)
+                self.forward.note_statics(text)
+                return Code(text, text_level(text))
+            case model.Cast(inner, kind):
+                return Code(method(self.code(inner).inside(ATOM), f".to({DTYPES[kind.dtype]})"))
+            case model.Arithmetic():
+                return self._arithmetic(value)
+            case model.Rearrange(inner, source, target):
+                code = self.code(inner)
+                return Code(
+                    rearranged(self.context, code.inside(ATOM), source, target, code.level == ATOM)
+                )
+            case model.ApplyPart():
+                return self._part(value)
+            case model.ApplyFunction():
+                return self._function(value)
+
+    # ------------------------------------------------------------------------- arithmetic
+
+    def _arithmetic(self, value: model.Arithmetic) -> Code:
+        if value.right is None:
+            return Code(f"-{self.code(value.left).inside(UNARY)}", UNARY)
+        level = SUM if value.op in "+-" else PRODUCT
+        left = self._aligned(value.left, value.type.shape)
+        right = self._aligned(value.right, value.type.shape)
+        # a - (b + c) and a / (b * c) keep their parentheses
+        tighter = level + 1 if value.op in "-/" else level
+        return Code(f"{left.inside(level)} {value.op} {right.inside(tighter)}", level)
+
+    def _aligned(self, value: model.Value, shape: Shape) -> Code:
+        """The operand with a dim of one wherever it lacks a dim of the result that torch would not add."""
+        code = self.code(value)
+        own = value_shape(value)
+        if own is None or len(own) == len(shape) or ONE in own:
+            return code
+        if own == shape[len(shape) - len(own) :]:
+            return code
+        text, position = code.inside(ATOM), len(shape) - 1
+        missing: list[int] = []
+        for entry in reversed(own):
+            while shape[position] != entry:
+                missing.append(position)
+                position -= 1
+            position -= 1
+        for at in sorted(missing):
+            if at > position:
+                text += f".unsqueeze({at - position - 1})"
+        return Code(text)
+
+    # ------------------------------------------------------------------------------ parts
+
+    def _part(self, value: model.ApplyPart) -> Code:
+        arguments = [self._argument(a) for a in value.arguments]
+        return self.forward.apply_part(value, arguments)
+
+    def _argument(self, value: model.Value) -> str:
+        text = self.code(value).text
+        if len(text) <= MAX_ARGUMENT:
+            return text
+        name = self.forward.locals.fresh("x", "h", "y", "z")
+        self.forward.lines.append(f"{name} = {text}")
+        return name
+
+    # -------------------------------------------------------------------------- functions
+
+    def _function(self, value: model.ApplyFunction) -> Code:
+        arguments = [self._argument(a) for a in value.arguments]
+        if value.foreign:
+            extern = self.context.facts.program.externs[value.function]
+            return Code(f"{extern.attribute}({', '.join(arguments)})")
+        record = find("functions", value.function)
+        settings = self.forward.function_settings(value)
+        lowered = self._method(value, record)
+        if lowered is not None:
+            arguments = self.forward.enter_method(lowered, value, arguments)
+        call = FunctionCall(
+            tuple(arguments), self._dims(value), settings, f"{self.forward.first_input}.device"
+        )
+        text = record.construct(call)
+        if lowered is not None:
+            text = self.forward.leave_method(lowered, text)
+        return Code(text, text_level(text))
+
+    def _method(self, value: model.ApplyFunction, record: object) -> Method | None:
+        """The method that makes a split dim whole around this call."""
+        context = getattr(record, "context", ())
+        for method_fact in self.context.facts.layout.methods:
+            within = method_fact.within is None or self.forward.module.path in method_fact.within
+            if within and any(value.dims.get(letter) == dim(method_fact.dim) for letter in context):
+                return method_fact
+        return None
+
+    def _dims(self, value: model.ApplyFunction) -> dict[str, str]:
+        """Texts of local sizes by letter, where this rank begins, and what inferred functions need."""
+        texts: dict[str, str] = {"dtype": DTYPES[self.forward.module.precision.params]}
+        for letter, entry in value.dims.items():
+            if letter == "..":
+                continue
+            texts[letter] = self.context.local(entry)  # type: ignore[arg-type]
+            texts[f"start:{letter}"] = self.context.start(entry)  # type: ignore[arg-type]
+        texts.update(self._named_dim(value))
+        return texts
+
+    def _named_dim(self, value: model.ApplyFunction) -> dict[str, str]:
+        shape = value_shape(value.arguments[0])
+        if shape is None:
+            return {}
+        over: Entry | None = value.dims.get("over")  # type: ignore[assignment]
+        if over is not None and over in shape:
+            return {"dim": str(shape.index(over))}
+        results = [kind.shape for kind in value.types]
+        differing = [
+            i for i in range(len(shape)) if i < len(results[0]) and results[0][i] != shape[i]
+        ]
+        at = differing[0] if differing else len(shape) - 1
+        sizes = ", ".join(entry_text(r[at]) for r in results if at < len(r))
+        return {"dim": str(at), "sizes": sizes}
+
+
+def value_shape(value: model.Value) -> Shape | None:
+    """Shape of a value; None for a plain number."""
+    match value:
+        case model.Scalar():
+            return None
+        case model.ApplyPart(_, _, _, types) | model.ApplyFunction(_, _, _, _, types):
+            return types[0].shape
+        case _:
+            return value.type.shape
+
+
+def settings_with(given: Mapping[str, SettingValue], raw: Mapping[str, str]) -> dict[str, object]:
+    """Evaluated settings, those that a constructor argument decides replaced by its text."""
+    return {name: Raw(raw[name]) if name in raw else value for name, value in given.items()}
+
+
+def joined(names: Sequence[str]) -> str:
+    """Targets of an assignment."""
+    return ", ".join(names)

@@ -1,0 +1,243 @@
+"""The forward of one class: statements in order, collectives and recomputation on lines of their own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from specc.printing.context import DTYPES, Context, literal
+from specc.printing.expressions import Code, Expressions, settings_with
+from specc.printing.names import Names
+from specc.program import model
+from specc.resolve.values import scalar_names
+from specc.vocabulary.texts import method
+
+if TYPE_CHECKING:
+    from specc.plan.facts import Method, Module
+    from specc.program.model import BlockClass
+
+
+class Forward:
+    """One forward being printed.
+
+    Args:
+        module: a module of the class; all of them print alike.
+        varying: static settings that are constructor arguments of the class.
+
+    Attributes:
+        lines: the body so far, without indentation.
+        groups: axis products whose process groups the class needs, by attribute name.
+        used_statics: constructor arguments that forward reads.
+    """
+
+    def __init__(self, context: Context, module: Module, varying: frozenset[str]) -> None:
+        assert module.block is not None
+        self.context = context
+        self.module = module
+        self.block: BlockClass = module.block
+        self.varying = varying
+        self.locals = Names()
+        self.inputs = [self.locals.of(name) for name, _ in self.block.inputs]
+        self.lines: list[str] = []
+        self.groups: dict[str, tuple[str, ...]] = {}
+        self.used_statics: set[str] = set()
+        self.expressions = Expressions(self)
+        # by place: a call keeps it where the printer rearranges what is around it
+        self.settings = {call.span: found for call, found in module.calls.items()}
+
+    @property
+    def first_input(self) -> str:
+        """Name of the first input, whose device new tensors take."""
+        return self.inputs[0]
+
+    @property
+    def static_texts(self) -> dict[str, str]:
+        """Texts of the block's settings: an attribute where instances differ, else the value."""
+        return {
+            name: f"self.{name}" if name in self.varying else literal(value)
+            for name, value in self.module.statics.items()
+        }
+
+    def note_statics(self, text: str) -> None:
+        """Remember which constructor arguments a text reads."""
+        self.used_statics.update(self.varying & set(re.findall(r"\bself\.(\w+)", text)))
+
+    # -------------------------------------------------------------------------- statements
+
+    def print_statements(self, statements: tuple[model.Statement, ...]) -> None:
+        """Print statements in order."""
+        for statement in statements:
+            match statement:
+                case model.Assign(names, value):
+                    self._assign(names, value)
+                case model.Return(values):
+                    texts = [self.expressions.code(value).text for value in values]
+                    self.lines.append(f"return {', '.join(texts)}")
+
+    def _assign(self, names: tuple[str, ...], value: model.Value) -> None:
+        self.wanted = names
+        text = self.expressions.code(value).text
+        self.wanted = ()
+        targets = ", ".join("_" if name == "_" else self.locals.of(name) for name in names)
+        if targets != text:
+            self.lines.append(f"{targets} = {text}")
+
+    wanted: tuple[str, ...] = ()
+
+    # ------------------------------------------------------------------------------- parts
+
+    def apply_part(self, value: model.ApplyPart, arguments: list[str]) -> Code:
+        """Text of a part applied; a list becomes a loop on lines before."""
+        child = self.module.child(value.part)
+        if isinstance(child.what, model.PartList) and value.index is None:
+            return self._loop(value, child, arguments)
+        target = f"self.{value.part}"
+        if value.index is not None:
+            index = self.context.real(value.index, self.static_texts)
+            target, child = f"{target}[{index}]", child.children[int(index)]
+        return Code(self.call(target, child, arguments))
+
+    def call(self, target: str, child: Module, arguments: list[str]) -> str:
+        """One module called, in its own precision, recomputed in backward where a rule says so."""
+        outer, inner = self.module.precision.params, child.precision.params
+        differs = outer != inner and _has_parameters(child)
+        if differs:
+            arguments = [method(a, f".to({DTYPES[inner]})") for a in arguments]
+        inside = ", ".join(arguments)
+        if child.recompute is not None and not child.recompute.keep:
+            text = f"checkpoint({target}, {inside}, use_reentrant=False)"
+        else:
+            text = f"{target}({inside})"
+        return f"{text}.to({DTYPES[outer]})" if differs else text
+
+    def _loop(self, value: model.ApplyPart, child: Module, arguments: list[str]) -> Code:
+        count = len(value.types)
+        carried = self._carried(count, arguments)
+        names = ", ".join(carried)
+        if names != ", ".join(arguments[:count]):
+            self.lines.append(f"{names} = {', '.join(arguments[:count])}")
+        singular = value.part[:-1] if value.part.endswith("s") and len(value.part) > 1 else "layer"
+        item = self.locals.fresh(singular, "layer")
+        for elements, source in self._runs(child, f"self.{value.part}"):
+            call = self.call(item, elements[0], [*carried, *arguments[count:]])
+            comment = ""
+            if elements[0].recompute is not None and not elements[0].recompute.keep:
+                comment = f"  # {self.context.place(elements[0].recompute.span)}"
+            self.lines.append(f"for {item} in {source}:")
+            self.lines.append(f"    {names} = {call}{comment}")
+        return Code(names)
+
+    def _carried(self, count: int, arguments: list[str]) -> list[str]:
+        """Names of the values that run through a list: the assignment's own, or the inputs if they are names."""
+        if len(self.wanted) == count and "_" not in self.wanted:
+            return [self.locals.of(name) for name in self.wanted]
+        names: list[str] = []
+        for argument in arguments[:count]:
+            free = "x" in self.inputs and argument == "x"
+            names.append(argument if free else self.locals.fresh("x", "h", "y", "z"))
+        return names
+
+    def _runs(self, child: Module, source: str) -> list[tuple[list[Module], str]]:
+        """Runs of elements that are called alike, with the slice of the list that holds each."""
+        runs: list[list[Module]] = []
+        for element in child.children:
+            if runs and self._form(runs[-1][0]) == self._form(element):
+                runs[-1].append(element)
+            else:
+                runs.append([element])
+        if len(runs) == 1:
+            return [(runs[0], source)]
+        slices: list[tuple[list[Module], str]] = []
+        start = 0
+        for run in runs:
+            end = start + len(run)
+            first = str(start) if start else ""
+            last = str(end) if end < len(child.children) else ""
+            slices.append((run, f"{source}[{first}:{last}]"))
+            start = end
+        return slices
+
+    def _form(self, element: Module) -> tuple[object, ...]:
+        return (element.recompute, element.precision.params, _has_parameters(element))
+
+    # --------------------------------------------------------------------------- functions
+
+    def function_settings(self, value: model.ApplyFunction) -> dict[str, object]:
+        """Settings of a call, evaluated; those that a constructor argument decides as text."""
+        raw: dict[str, str] = {}
+        for given in value.settings:
+            if self.varying & set(scalar_names(given.expr)):
+                raw[given.name] = self.context.real(given.expr, self.static_texts)
+                self.note_statics(raw[given.name])
+        return settings_with(self.settings[value.span], raw)
+
+    def enter_method(
+        self, used: Method, value: model.ApplyFunction, arguments: list[str]
+    ) -> list[str]:
+        """Lines that move a split dim before a call, and the names of the moved values."""
+        group = self.group(used.axes)
+        axis = "*".join(used.axes)
+        heads = used.settings["heads"]
+        place = self.context.place(used.rule)
+        self.lines.append(
+            f"# Inside attention {axis} splits {heads} instead of {used.dim}.  {place}"
+        )
+        moved: list[str] = []
+        for argument, wanted, source in zip(
+            arguments, ("q", "k", "v"), value.arguments, strict=True
+        ):
+            plain = isinstance(source, model.Ref) and argument.isidentifier()
+            name = argument if plain and self._dies(source, value) else self.locals.fresh(wanted)
+            self.lines.append(
+                f"{name} = tokens_to_heads({self._repeated(argument, wanted, used, value)}, {group})"
+            )
+            moved.append(name)
+        return moved
+
+    def _repeated(self, argument: str, which: str, used: Method, value: model.ApplyFunction) -> str:
+        times = used.settings.get("repeat_times", 1)
+        return f"repeat_heads({argument}, {times})" if which != "q" and times != 1 else argument
+
+    def _dies(self, ref: model.Value, call: model.ApplyFunction) -> bool:
+        """Whether this call is the only use of a value, so that its name may be taken over."""
+        assert isinstance(ref, model.Ref)
+        return sum(name == ref.name for name in uses(self.block.statements)) == 1
+
+    def leave_method(self, used: Method, text: str) -> str:
+        """The call's result with the dim moved back."""
+        return f"heads_to_tokens({text}, {self.group(used.axes)})"
+
+    def group(self, axes: tuple[str, ...]) -> str:
+        """Attribute that holds the process group of an axis product."""
+        attribute = "_".join((*axes, "group"))
+        self.groups[attribute] = axes
+        return f"self.{attribute}"
+
+
+def uses(statements: tuple[model.Statement, ...]) -> list[str]:
+    """Names of values in the order in which statements read them, repeats included."""
+    found: list[str] = []
+    for statement in statements:
+        values = (statement.value,) if isinstance(statement, model.Assign) else statement.values
+        for value in values:
+            found.extend(value_uses(value))
+    return found
+
+
+def value_uses(value: model.Value) -> list[str]:
+    """Names that a value expression reads."""
+    match value:
+        case model.Ref(name):
+            return [name]
+        case model.ApplyPart(_, _, arguments) | model.ApplyFunction(_, arguments):
+            return [name for a in arguments for name in value_uses(a)]
+        case model.Arithmetic(_, left, right):
+            return [*value_uses(left), *(value_uses(right) if right is not None else [])]
+        case model.Rearrange(inner) | model.Cast(inner):
+            return value_uses(inner)
+        case _:
+            return []
+
+
+def _has_parameters(module: Module) -> bool:
+    return any(inner.parameters for inner in module.walk())

@@ -1,0 +1,319 @@
+"""Text of `train()` and `main()`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specc.check.texts import entry_text
+from specc.printing.batches import reads_files, source_lines
+from specc.printing.constants import seen
+from specc.printing.context import Context, literal
+from specc.printing.fit import fit
+from specc.vocabulary.find import find
+
+if TYPE_CHECKING:
+    from specc.plan.facts import Facts
+    from specc.printing.tail import Tail
+    from specc.program.dims import Shape
+
+# Steps yield tensors: nothing in the loop waits for the device.
+
+
+def train_lines(context: Context, tail: Tail | None) -> list[str]:
+    """`train(model, optimizer, batches, start)`: a generator of records."""
+    facts = context.facts
+    training = facts.training
+    names = ", ".join(field.name for field in training.fields)
+    dynamic = ignored(facts)
+    lines = [
+        "def train(model, optimizer, batches, start=0):",
+        '    """Train from step `start`; yields a record of each step, its tensors still on the device."""',
+        "    for step in range(start, STEPS):",
+        f"        total = torch.zeros({2 if dynamic else '()'}, device=DEVICE)",
+        *_micro_loop(facts),
+    ]
+    body = [f"{names} = next(batches)"]
+    if has_dropout(facts):
+        body.append("seed_dropout(model, SEED, step * ACCUMULATE + micro)")
+    body += [*_loss_lines(context, tail), *_backward(context), *_count(context, dynamic)]
+    for line in body:
+        lines.extend(fit(line, 12))
+    lines += [f"        {line}" for line in _update(context, dynamic)]
+    return lines
+
+
+def ignored(facts: Facts) -> str | None:
+    """Field whose ignored entries make the count of the loss depend on the data; None for a constant count."""
+    for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
+        record = find("losses", term.function)
+        if record.ignore is not None and settings[record.ignore] != -100:
+            return term.arguments[-1]
+    return None
+
+
+def has_dropout(facts: Facts) -> bool:
+    """Whether the model draws masks."""
+    return any(module.type == "Dropout" for module in facts.model.walk())
+
+
+def _micro_loop(facts: Facts) -> list[str]:
+    storage = facts.layout.storage.kind
+    last = "micro == ACCUMULATE - 1"
+    lines = ["        for micro in range(ACCUMULATE):"]
+    needs_micro = has_dropout(facts)
+    if facts.training.accumulate > 1 and storage == "ddp":
+        lines.append(
+            f"            model.require_backward_grad_sync = {last}  # one reduction a step"
+        )
+    elif facts.training.accumulate > 1 and storage in ("grads", "optim"):
+        lines.append(f"            model.set_reshard_after_backward({last})")
+        if storage == "optim":
+            lines.append(f"            model.set_requires_gradient_sync({last})")
+    elif not needs_micro:
+        lines = ["        for _ in range(ACCUMULATE):"]
+    return lines
+
+
+# ---------------------------------------------------------------------------------------- loss
+
+
+def _loss_lines(context: Context, tail: Tail | None) -> list[str]:
+    facts = context.facts
+    model = facts.model.block
+    assert model is not None
+    inputs = ", ".join(name for name, _ in model.inputs)
+    if tail is not None:
+        text = f"model({inputs}, {tail.labels})"
+        return [f"loss = {_share(context, text, 0)}"]
+    used = {name for term in facts.training.loss for name in term.arguments}
+    results = [name if name in used else "_" for name, _ in model.results]
+    lines = [f"{', '.join(str(name) for name in results)} = model({inputs})"]
+    terms = []
+    for number, term in enumerate(facts.training.loss):
+        record = find("losses", term.function)
+        text = record.construct(term.arguments, facts.training.loss_settings[number])
+        terms.append(_share(context, text, number))
+    lines.append(f"loss = {' + '.join(terms)}")
+    return lines
+
+
+def _share(context: Context, text: str, number: int) -> str:
+    """A term as this rank's share of the mean over the global batch."""
+    factor = context.facts.training.loss_factors[number]
+    front = f"{literal(factor)} * " if factor != 1 else ""
+    count = count_text(context, number)
+    return f"{front}{text} / {count}" if count.isidentifier() else f"{front}{text} / ({count})"
+
+
+def count_text(context: Context, number: int) -> str:
+    """Text of how many elements of the global batch, over all microbatches, the mean of a term runs over."""
+    facts = context.facts
+    term = facts.training.loss[number]
+    shape = _counted(facts, number)
+    sizes = " * ".join(entry_text(entry) for entry in shape)
+    text = f"{sizes} * ACCUMULATE" if sizes else "ACCUMULATE"
+    constant = seen(context)
+    if text == constant.value:
+        text = constant.name
+    split = {axis for name in _names(shape) for axis in facts.layout.axes_of(name)}
+    copies = [axis.name.upper() for axis in facts.mesh.axes if axis.name not in split]
+    del term
+    return " * ".join([text, *copies])
+
+
+def _counted(facts: Facts, number: int) -> Shape:
+    """Dims that a term counts: all of the values but the class dim."""
+    term = facts.training.loss[number]
+    record = find("losses", term.function)
+    shape = term.types[0].shape
+    return shape[: len(shape) - len(record.whole)]
+
+
+def _names(shape: Shape) -> list[str]:
+    return [
+        factor
+        for entry in shape
+        for segment in entry
+        for factor in segment
+        if isinstance(factor, str)
+    ]
+
+
+def _backward(context: Context) -> list[str]:
+    return [f"(loss * {averaged(context)}).backward()"]
+
+
+def averaged(context: Context) -> str:
+    """Text of the number of ranks that the gradients are averaged over."""
+    facts = context.facts
+    fsdp = facts.layout.storage.kind != "ddp"
+    if fsdp and facts.target.averages:
+        return "AVERAGED"
+    return _ranks(facts)
+
+
+def _ranks(facts: Facts) -> str:
+    names = " * ".join(axis.name.upper() for axis in facts.mesh.axes)
+    return names if len(facts.mesh.axes) == 1 else f"({names})"
+
+
+def averaged_lines(context: Context) -> list[str]:
+    """The constant that undoes the average, where a backend of an old torch sums instead."""
+    facts = context.facts
+    if averaged(context) != "AVERAGED":
+        return []
+    version = ", ".join(map(str, facts.target.averages.at_least or ()))
+    return [
+        "# FSDP2 asks for the average of gradients, and the loss is a sum over ranks; gloo of older torch sums.",
+        f"AVERAGED = {_ranks(facts).strip('()')} if torch.__version__ >= ({version}) else 1",
+    ]
+
+
+def _count(context: Context, dynamic: str | None) -> list[str]:
+    if dynamic is None:
+        return ["total += loss.detach()"]
+    number, settings = next(
+        (i, s)
+        for i, s in enumerate(context.facts.training.loss_settings)
+        if s.get("ignore", -100) != -100
+    )
+    del number
+    return [f"total += torch.stack((loss.detach(), count_valid({dynamic}, {settings['ignore']})))"]
+
+
+# -------------------------------------------------------------------------------------- update
+
+
+def _update(context: Context, dynamic: str | None) -> list[str]:
+    training = context.facts.training
+    lines: list[str] = []
+    factor = ""
+    if dynamic is not None:
+        lines += [
+            "dist.all_reduce(total)",
+            f"factor = {count_text(context, 0)} / total[1]  # counted labels may be fewer",
+        ]
+        factor = ", factor"
+    parameters = "model.parameters()"
+    if training.clip is not None:
+        lines.append(f"norm = clip_gradients({parameters}, CLIP{factor})")
+    elif dynamic is not None:
+        lines += [f"scale_gradients({parameters}, factor)", _norm(parameters)]
+    else:
+        lines.append(_norm(parameters))
+    lines += _rate(context)
+    lines += ["optimizer.step()", "optimizer.zero_grad()"]
+    if dynamic is None:
+        lines.append("dist.all_reduce(total)")
+    loss = "total[0] * factor" if dynamic is not None else "total"
+    constant = seen(context).name
+    words = f'"step": step, "loss": {loss}, "grad_norm": norm, "lr": lr, "{constant.lower()}": {constant}'
+    return [*lines, *fit(f"yield {{{words}}}")]
+
+
+def _norm(parameters: str) -> str:
+    return f"norm = gradient_norm({parameters})"
+
+
+def _rate(context: Context) -> list[str]:
+    training = context.facts.training
+    schedule = training.schedule
+    if schedule is None or (schedule.name == "constant" and not schedule.settings.get("warmup")):
+        return ["lr = LR"]
+    texts = {name: name.upper() for name in schedule.settings} | {
+        "step": "step",
+        "peak": "LR",
+        "steps": "STEPS",
+    }
+    call = find("schedules", schedule.name).construct(texts)
+    own = any("lr" in dict(p.group) for p in context.facts.parameters)
+    lines = [f"lr = {call}", "for group in optimizer.param_groups:"]
+    if own:
+        return [*lines, '    group["lr"] = lr * group.setdefault("peak", group["lr"]) / LR']
+    return [*lines, '    group["lr"] = lr']
+
+
+# ---------------------------------------------------------------------------------------- main
+
+
+def main_lines(context: Context) -> list[str]:
+    """`main()`: join the world, build, train, log, evaluate, save."""
+    facts = context.facts
+    target, training = facts.target, facts.training
+    lines = ["@record", "def main():"]
+    body: list[str] = []
+    if target.binds_device:
+        body.append('device = torch.device(DEVICE, int(os.environ.get("LOCAL_RANK", "0")))')
+        body.append(
+            f"{target.calls.set_device}  # by local rank: rank 8 owns device 0 of the second node"
+        )
+    else:
+        body.append("device = torch.device(DEVICE)")
+    axes = ", ".join(f'"{axis.name}": {axis.name.upper()}' for axis in facts.mesh.axes)
+    timeout = (
+        f"timedelta(seconds={training.timeout_s:g})"
+        if training.timeout_s
+        else "timedelta(minutes=10)"
+    )
+    body.append(f'join("{facts.program.name}", BACKEND, device, {{{axes}}}, {timeout}, __file__)')
+    body.extend(target.tf32 if training.matmul == "tf32" else target.full_fp32)
+    if training.deterministic:
+        body.append("torch.use_deterministic_algorithms(True)")
+    for line in body:
+        indent = len(line) - len(line.lstrip())
+        lines.extend(fit(line.lstrip(), 4 + indent))
+    lines.extend(source_lines(context))
+    lines.append("    model, optimizer = build(device)")
+    start = "0"
+    if training.save_every is not None:
+        lines.append("    start = load(model, optimizer, SAVE_DIR, RESUME) if RESUME else 0")
+        start = "start"
+    lines.append("    weights = digest(model)  # of the initial weights: the same on every mesh")
+    warmup = ", LOG_WARMUP" if training.log_warmup else ""
+    lines.append(f"    log = Log(RANK, METRICS, LOG_EVERY{warmup})")
+    source = "source, device" if reads_files(context) else "device"
+    more = ", start" if start == "start" else ""
+    lines.extend(
+        fit(f"for row in train(model, optimizer, ahead(batches({source}, {start})){more}):", 4)
+    )
+    lines += ['        if row["step"] == 0:', '            row["weights"] = weights']
+    lines.extend(_evaluate(context))
+    lines.append("        log(row)")
+    if training.save_every is not None:
+        lines.append('        if (row["step"] + 1) % SAVE_EVERY == 0 or row["step"] + 1 == STEPS:')
+        lines.append('            save(model, optimizer, row["step"] + 1, SAVE_DIR, SAVE_KEEP)')
+    return [*lines, "    log.summary()", "    dist.barrier()", "    dist.destroy_process_group()"]
+
+
+def _evaluate(context: Context) -> list[str]:
+    training = context.facts.training
+    if training.evaluate_every is None:
+        return []
+    return [
+        '        if (row["step"] + 1) % EVALUATE_EVERY == 0 or row["step"] + 1 == STEPS:',
+        "            held = held_out_batches(held_out, device)",
+        '            row["held_out_loss"] = evaluate(model, held, held_out_loss(model))',
+    ]
+
+
+def held_out_lines(context: Context, tail: Tail | None) -> list[str]:
+    """The loss of a held-out batch, as `evaluate` wants it: this rank's sum and count."""
+    training = context.facts.training
+    if training.evaluate_every is None:
+        return []
+    model = context.facts.model.block
+    assert model is not None
+    names = ", ".join(f.name for f in training.fields)
+    inputs = ", ".join(name for name, _ in model.inputs)
+    term, settings = training.loss[0], training.loss_settings[0]
+    if tail is not None:
+        text = f"model({inputs}, {tail.labels})"
+    else:
+        results = [f"model({inputs})" if a in dict(model.results) else a for a in term.arguments]
+        text = find("losses", term.function).construct(tuple(results), settings)
+    count = " * ".join(context.local(entry) for entry in _counted(context.facts, 0))
+    return [
+        "def held_out_loss(model):",
+        '    """Of one batch: this rank\'s sum of the loss, and how many terms are in it."""',
+        f"    return lambda {names}: ({text}, {count})",
+    ]

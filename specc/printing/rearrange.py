@@ -1,0 +1,75 @@
+"""`x as [..]` as unflatten, transpose or permute, and flatten on the local part of a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specc.program.dims import ONE
+
+if TYPE_CHECKING:
+    from specc.printing.context import Context
+    from specc.program.dims import Entry, Shape
+
+Atom = object
+
+
+def rearranged(
+    context: Context, value: str, source: Shape, target: Shape, is_atom: bool = True
+) -> str:
+    """Text of the value in its new shape.
+
+    Placement belongs to atoms, so the local expression is the shard of the global one, whatever is split:
+    products are opened, atoms put in order, products closed.
+    """
+    text = value if is_atom or value.startswith("(") else f"({value})"
+    text, atoms = _open(context, text, source)
+    wanted = [atom for entry in target for atom in _atoms(entry)]
+    text = _reorder(text, atoms, wanted)
+    return _close(text, target)
+
+
+def _atoms(entry: Entry) -> list[Atom]:
+    return list(entry[0]) if len(entry) == 1 else [entry]
+
+
+def _open(context: Context, text: str, source: Shape) -> tuple[str, list[Atom]]:
+    atoms: list[Atom] = []
+    position = 0
+    for entry in source:
+        inside = _atoms(entry)
+        if len(inside) > 1:
+            sizes = ", ".join(context.local(_as_entry(atom)) for atom in inside)
+            text += f".unflatten({position}, ({sizes}))"
+        elif not inside:  # a dim of one: free, so dropped here and put back where it is wanted
+            text += f".squeeze({position})"
+        atoms.extend(inside)
+        position += len(inside)
+    return text, atoms
+
+
+def _as_entry(atom: Atom) -> Entry:
+    return atom if isinstance(atom, tuple) else ((atom,),)  # type: ignore[return-value]
+
+
+def _reorder(text: str, atoms: list[Atom], wanted: list[Atom]) -> str:
+    order: list[int] = []
+    for atom in wanted:
+        order.append(next(i for i, a in enumerate(atoms) if a == atom and i not in order))
+    if order == sorted(order):
+        return text
+    moved = [i for i, at in enumerate(order) if i != at]
+    if len(moved) == 2:
+        return f"{text}.transpose({moved[0]}, {moved[1]})"
+    return f"{text}.permute({', '.join(map(str, order))})"
+
+
+def _close(text: str, target: Shape) -> str:
+    position = 0
+    for entry in target:
+        count = len(_atoms(entry))
+        if entry == ONE:
+            text += f".unsqueeze({position})"
+        elif count > 1:
+            text += f".flatten({position}, {position + count - 1})"
+        position += 1
+    return text

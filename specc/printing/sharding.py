@@ -1,0 +1,322 @@
+"""Text of `shard()`, the table of initial weights, `build_model()` and `build()`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.check.texts import entry_text
+from specc.printing.context import DTYPES, Context, literal
+from specc.printing.fit import fit
+from specc.printing.paths import access, folded, loops, patterns
+from specc.program import model
+from specc.vocabulary.find import find
+
+if TYPE_CHECKING:
+    from specc.plan.facts import Module, Parameter, Precision, Unit
+    from specc.printing.classes import ClassText
+
+
+def list_counts(root: Module) -> dict[str, int]:
+    """Number of elements of every list of parts, by path."""
+    return {m.path: len(m.children) for m in root.walk() if isinstance(m.what, model.PartList)}
+
+
+# ---------------------------------------------------------------------------------------- shard
+
+
+def shard_lines(context: Context) -> list[str]:
+    """`shard(model, mesh)`: one `fully_shard` for each unit, the root last."""
+    storage = context.facts.layout.storage
+    if storage.kind == "ddp":
+        return []
+    policies = _policies(storage.units)
+    lines = ["def shard(model, mesh):", f'    """{_shard_doc(context)}"""']
+    for name, precision in policies.items():
+        words = f"param_dtype={DTYPES[precision.params]}, reduce_dtype={DTYPES[precision.reduce]}"
+        lines.extend(fit(f"{name} = MixedPrecisionPolicy({words})", 4))
+    actions = [(u.modules, _unit_words(u, policies)) for u in storage.units if u.modules != ("",)]
+    for loop in loops(actions, list_counts(context.facts.model)):
+        indent, base = (8, loop.variable) if loop.variable else (4, loop.source)
+        if loop.variable:
+            lines.append(f"    for {loop.variable} in {loop.source}:")
+        for below, words in loop.actions:
+            modules = [access(base, path) for path in below]
+            what = modules[0] if len(modules) == 1 else f"[{', '.join(modules)}]"
+            lines.extend(fit(f"fully_shard({what}, mesh=mesh{words})", indent))
+    root = next(unit for unit in storage.units if unit.modules == ("",))
+    lines.extend(fit(f"fully_shard(model, mesh=mesh{_unit_words(root, policies)})", 4))
+    return lines
+
+
+def _policies(units: tuple[Unit, ...]) -> dict[str, Precision]:
+    """A name for each precision that units have; plain fp32 needs none."""
+    counted = Counter((u.precision.params, u.precision.reduce) for u in units)
+    counted.pop(("fp32", "fp32"), None)
+    seen = {(u.precision.params, u.precision.reduce): u.precision for u in units}
+    ranked = [seen[key] for key, _ in counted.most_common()]
+    names = ["policy", *(f"{p.params}_policy" for p in ranked[1:])]
+    return dict(zip(names, ranked, strict=False))
+
+
+def _unit_words(unit: Unit, policies: dict[str, Precision]) -> str:
+    words = ""
+    for name, precision in policies.items():
+        if (precision.params, precision.reduce) == (unit.precision.params, unit.precision.reduce):
+            words += f", mp_policy={name}"
+    if unit.reshard is False:
+        words += ", reshard_after_forward=False"
+    return words
+
+
+def _shard_doc(context: Context) -> str:
+    facts = context.facts
+    storage = facts.layout.storage
+    types = [_unit_name(facts.model, unit) for unit in storage.units if unit.modules != ("",)]
+    each = ", ".join(f"each {name}" for name in dict.fromkeys(types))
+    units = f"one unit for {each}, one for the rest" if each else "one unit"
+    root = storage.units[-1].precision
+    kind = {
+        "replicate": "copies on every rank",
+        "params": "parameters sharded",
+        "grads": "gradients sharded",
+        "optim": "optimizer state sharded",
+    }[storage.kind]
+    dtype = (
+        "" if root.params == "fp32" else f"; {root.params} in compute, {root.reduce} in reduction"
+    )
+    place = f"  {context.place(storage.rule)}" if storage.rule is not None else ""
+    return f"FSDP2, {kind}: {units}{dtype}.{place}"
+
+
+def _unit_name(root: Module, unit: Unit) -> str:
+    modules = {module.path: module for module in root.walk()}
+    return " and ".join(modules[path].type or path for path in unit.modules)
+
+
+# ----------------------------------------------------------------------------------------- init
+
+
+def init_lines(context: Context) -> list[str]:
+    """The table of initial weights, one row for each parameter of each class."""
+    facts = context.facts
+    counts = list_counts(facts.model)
+    draws = {
+        p.name: _draw(context, module, p)
+        for module in facts.model.walk()
+        for p in module.parameters
+        if p.tied_to is None
+    }
+    lines = [
+        "# How each parameter starts: drawn by seed, name and row, so every mesh starts with the same.",
+        "INIT = {",
+    ]
+    for form, members in folded(list(draws), counts).items():
+        common, _ = Counter(draws[name] for name in members).most_common(1)[0]
+        lines.append(f'    "{form}": {common},')
+        lines.extend(f'    "{name}": {draws[name]},' for name in members if draws[name] != common)
+    return [*lines, "}"]
+
+
+def _draw(context: Context, module: Module, parameter: Parameter) -> str:
+    draw = parameter.draw
+    match draw.name:
+        case "fan_in":
+            return f"uniform({_root(entry_text(parameter.shape[-1]))})"
+        case "fan_in_bias":
+            assert isinstance(module.what, model.Leaf)
+            return f"uniform({_root(entry_text(module.what.dims['I']))})"
+        case "ones" if not draw.settings:
+            offset = module.settings.get("offset", 0)
+            return f"constant({1.0 - float(offset)})"  # type: ignore[arg-type]
+        case "zeros" if not draw.settings:
+            return "constant(0.0)"
+        case "normal" if not draw.settings:
+            return "normal(1.0)"
+    settings = dict(draw.settings)
+    if draw.name == "xavier_uniform":
+        settings |= {
+            "fan_in": entry_text(parameter.shape[-1]),
+            "fan_out": entry_text(parameter.shape[0]),
+        }
+    return find("inits", draw.name).construct(settings)
+
+
+def _root(size: str) -> str:
+    """Text of one over the square root of a size."""
+    return f"{size}**-0.5" if size.replace("_", "").isalnum() else f"({size}) ** -0.5"
+
+
+# ---------------------------------------------------------------------------------------- build
+
+
+def build_lines(context: Context, root: ClassText) -> list[str]:
+    """`build_model()` and `build(device)`."""
+    facts = context.facts
+    lines = [
+        "def build_model():",
+        f'    """The model without memory yet{", sharded" if facts.layout.storage.kind != "ddp" else ""}."""',
+    ]
+    meshes, storage = _meshes(context, bool(root.groups))
+    lines.extend(meshes)
+    lines.append('    with torch.device("meta"):')
+    groups = ", ".join(_group(axes) for axes in root.groups.values())
+    lines.append(f"        model = {root.name}({groups})")
+    frozen = [p.name for p in facts.parameters if p.frozen]
+    if frozen:
+        lines.append("    freeze(model, FROZEN)")
+    lines.extend(_compile_lines(context))
+    if storage:
+        lines.append(f"    shard(model, {storage})")
+    lines.append("    return model")
+    return [*lines, "", "", *_build(context)]
+
+
+def _group(axes: tuple[str, ...]) -> str:
+    return f'mesh["{axes[0]}"].get_group()'
+
+
+def _meshes(context: Context, needs_mesh: bool) -> tuple[list[str], str]:
+    """Lines that make the meshes, and the name of the one that parameters are stored over."""
+    facts = context.facts
+    names = [axis.name for axis in facts.mesh.axes]
+    base = f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
+    lines = [f"mesh = {base}"] if needs_mesh else []
+    storage = facts.layout.storage
+    if storage.kind == "ddp":
+        return [line for text in lines for line in fit(text, 4)], ""
+    shard, replicate = list(storage.shard), list(storage.replicate)
+    if storage.kind == "replicate":
+        text = f'init_device_mesh(DEVICE, ({_product(names)}, 1), mesh_dim_names=("replicate", "shard"))'
+        name = "storage"
+    elif not replicate and len(names) == 1:
+        name, text = "mesh", base
+    elif replicate + shard == names and len(replicate) == len(shard) == 1:
+        name, text = "mesh", base
+    else:
+        name, text = "storage", _storage_mesh(names, replicate, shard)
+    if not (name == "mesh" and needs_mesh):
+        lines.append(f"{name} = {text}")
+    return [line for text in lines for line in fit(text, 4)], name
+
+
+def _storage_mesh(names: list[str], replicate: list[str], shard: list[str]) -> str:
+    dims = [part for part in (replicate, shard) if part]
+    sizes = ", ".join(_product(part) for part in dims) + ("," if len(dims) == 1 else "")
+    labels = _quoted(["_".join(part) for part in dims])
+    if replicate + shard == names:
+        return f"init_device_mesh(DEVICE, ({sizes}), mesh_dim_names=({labels}))"
+    order = ", ".join(str(names.index(name)) for name in replicate + shard)
+    ranks = f"torch.arange(WORLD).view({_sizes(names).rstrip(',')}).permute({order}).reshape({sizes.rstrip(',')})"
+    return f"DeviceMesh(DEVICE, {ranks}, mesh_dim_names=({labels}))"
+
+
+def _sizes(names: list[str]) -> str:
+    return ", ".join(name.upper() for name in names) + ("," if len(names) == 1 else "")
+
+
+def _product(names: list[str]) -> str:
+    return " * ".join(name.upper() for name in names)
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names) + ("," if len(names) == 1 else "")
+
+
+def _compile_lines(context: Context) -> list[str]:
+    facts = context.facts
+    actions = [
+        ((m.path,), attrs.evolve(m.compile)) for m in facts.model.walk() if m.compile is not None
+    ]
+    lines: list[str] = []
+    for loop in loops(actions, list_counts(facts.model)):
+        indent, base = (8, loop.variable) if loop.variable else (4, loop.source)
+        if loop.variable:
+            lines.append(f"    for {loop.variable} in {loop.source}:")
+        for below, rule in loop.actions:
+            words = []
+            if rule.mode is not None:
+                words.append(f'mode="{rule.mode}"')
+            if rule.fullgraph:
+                words.append("fullgraph=True")
+            if rule.dynamic is not None:
+                words.append(f"dynamic={rule.dynamic}")
+            target = access(base, below[0])
+            lines.append(
+                f"{' ' * indent}{target}.compile({', '.join(words)})  # {context.place(rule.span)}"
+            )
+    return lines
+
+
+def _build(context: Context) -> list[str]:
+    facts = context.facts
+    storage = facts.layout.storage
+    ddp = storage.kind == "ddp"
+    lines = ["def build(device):"]
+    what = "The model on this rank with its weights drawn, and its optimizer"
+    lines += [
+        f'    """{what}."""',
+        "    model = build_model()",
+        "    model.to_empty(device=device)",
+    ]
+    if ddp:
+        for module in facts.model.walk():
+            for tie in module.block.ties if module.block is not None else ():
+                left = access("model", ".".join(filter(None, (module.path, *tie.left))))
+                right = access("model", ".".join(filter(None, (module.path, *tie.right))))
+                lines.append(f"    {left} = {right}  # to_empty took them apart")
+    lines.append("    init_weights(model, INIT, SEED)")
+    if ddp:
+        options = facts.target.ddp_options(facts.training.accumulate)
+        words = ", ".join(f"{name}={value}" for name, value in options.items())
+        lines.extend(fit(f"model = DistributedDataParallel(model, {words})", 4))
+    lines.extend(fit(f"optimizer = {_optimizer(context)}", 4))
+    return [*lines, "    return model, optimizer"]
+
+
+def _optimizer(context: Context) -> str:
+    facts = context.facts
+    chosen = facts.training.optimizer
+    record = find("optimizers", chosen.name)
+    trained = [p for p in facts.parameters if p.trained and p.tied_to is None]
+    if any(p.group for p in trained if not p.frozen):
+        parameters = f"parameter_groups({'model.module' if facts.layout.storage.kind == 'ddp' else 'model'}, GROUPS)"
+    elif any(p.frozen for p in trained):
+        parameters = "[p for p in model.parameters() if p.requires_grad]"
+    else:
+        parameters = "model.parameters()"
+    return record.construct(parameters, chosen.settings, facts.target.optimizer_flag)
+
+
+def group_lines(context: Context) -> list[str]:
+    """`FROZEN` and `GROUPS`: parameters that are not trained, or with optimizer settings of their own."""
+    facts = context.facts
+    counts = list_counts(facts.model)
+    own = [p for p in facts.parameters if p.trained and p.tied_to is None]
+    names = [p.name for p in own]
+    lines: list[str] = []
+    frozen = [p.name for p in own if p.frozen]
+    if frozen:
+        lines += [
+            "# Parameters that are not trained.",
+            *_table("FROZEN", patterns(frozen, names, counts)),
+        ]
+    groups: dict[tuple[tuple[str, object], ...], list[str]] = {}
+    for parameter in own:
+        if parameter.group and not parameter.frozen:
+            groups.setdefault(parameter.group, []).append(parameter.name)
+    if groups:
+        lines += ["# Parameters with optimizer settings of their own.", "GROUPS = ["]
+        for settings, members in groups.items():
+            words = ", ".join(f'"{name}": {literal(value)}' for name, value in settings)  # type: ignore[arg-type]
+            lines += ["    (", f"        {{{words}}},", "        ["]
+            lines += [f'            "{pattern}",' for pattern in patterns(members, names, counts)]
+            lines += ["        ],", "    ),"]
+        lines.append("]")
+    return lines
+
+
+def _table(name: str, items: list[str]) -> list[str]:
+    return [f"{name} = [", *(f'    "{item}",' for item in items), "]"]

@@ -1,0 +1,165 @@
+"""A loss in chunks of tokens: the model's tail runs inside the loss, so logits exist for one chunk at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.printing.fit import fit, fit_body
+from specc.program import model
+from specc.vocabulary.find import find
+
+if TYPE_CHECKING:
+    from specc.plan.facts import Facts
+    from specc.printing.forward import Forward
+
+TOKEN = "tail"  # the value that enters the tail, by a name that no spec can write twice
+
+
+@attrs.frozen
+class Tail:
+    """What runs per chunk.
+
+    Args:
+        value: the expression of the logits over `entry`.
+        entry: the value that enters it, the last one without the class dim.
+        labels: field with the targets.
+        loss, settings: name of the loss and its settings.
+        statements: what runs before, once for all tokens.
+    """
+
+    value: model.Value
+    entry: model.Value
+    labels: str
+    loss: str
+    settings: dict[str, object] = attrs.field(eq=False)
+    statements: tuple[model.Statement, ...]
+
+    def print_into(self, forward: Forward) -> list[str]:
+        """The methods `forward(ids, labels=None)`, `tail` where it is more than one part, and `loss`."""
+        forward.print_statements(self.statements)
+        entry = forward.expressions.code(self.entry).text
+        name = entry if entry.isidentifier() else forward.locals.fresh("x", "h", "y", "z")
+        if name != entry:
+            forward.lines.append(f"{name} = {entry}")
+        before, forward.lines = forward.lines, []
+        inside = _replaced(
+            self.value, self.entry, model.Ref(TOKEN, _type(self.entry), self.entry.span)
+        )
+        text = forward.expressions.code(inside).text
+        own = forward.locals.of(TOKEN)
+        single = f"({own})" in text and text.count(own) == 1 and text.endswith(f"({own})")
+        tail = text.removesuffix(f"({own})") if single else "self.logits"
+        labels = forward.locals.of(self.labels)
+        construct = find("losses", self.loss).construct
+        loss = construct((f"{tail}({name})", labels), self.settings)
+        lines = [
+            *fit(f"def forward({', '.join(['self', *forward.inputs])}, {labels}=None):", 4),
+            '        """The logits; with labels, the sum of the loss over this rank\'s tokens, in chunks."""',
+            *fit_body(before, 8),
+            f"        if {labels} is None:",
+            f"            return {tail}({name})",
+            f"        return chunked_loss(self.loss, {name}, {labels}, LOSS_CHUNK)",
+        ]
+        if not single:
+            body = text.replace(own, name)
+            lines += ["", f"    def logits(self, {name}):", *fit(f"return {body}", 8)]
+        return [*lines, "", f"    def loss(self, {name}, {labels}):", *fit(f"return {loss}", 8)]
+
+
+def find_tail(facts: Facts) -> Tail | None:
+    """The tail of the first loss term, if it asks for chunks; the checker has refused what has none."""
+    for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
+        record = find("losses", term.function)
+        if record.chunk is not None and settings.get(record.chunk):
+            return _tail(facts, term.arguments[0], term.arguments[1], term.function, dict(settings))
+    return None
+
+
+def _tail(facts: Facts, logits: str, labels: str, loss: str, settings: dict[str, object]) -> Tail:
+    block = facts.model.block
+    assert block is not None
+    *before, last = block.statements
+    assert isinstance(last, model.Return)
+    position = [name for name, _ in block.results].index(logits)
+    value = last.values[position]
+    statements = list(before)
+    value = _inlined(value, statements)
+    classes = _type(value).shape[-1]
+    entry = value
+    while _type(entry).shape[-1:] == (classes,):
+        entry = _operand(entry, classes)
+    return Tail(value, entry, labels, loss, settings, tuple(statements))
+
+
+def _inlined(value: model.Value, statements: list[model.Statement]) -> model.Value:
+    """The value with the names of the last assignments replaced by what they hold, as far as the tail reaches."""
+    while statements:
+        last = statements[-1]
+        if not (isinstance(last, model.Assign) and len(last.names) == 1):
+            return value
+        found = next((r for r in _refs(value) if r.name == last.names[0]), None)
+        if found is None or _type(last.value).shape[-1] != _type(value).shape[-1]:
+            return value
+        value = _replaced(value, found, last.value)
+        statements.pop()
+    return value
+
+
+def _refs(value: model.Value) -> list[model.Ref]:
+    match value:
+        case model.Ref():
+            return [value]
+        case model.ApplyPart(_, _, arguments) | model.ApplyFunction(_, arguments):
+            return [r for a in arguments for r in _refs(a)]
+        case model.Arithmetic(_, left, right):
+            return [*_refs(left), *(_refs(right) if right is not None else [])]
+        case model.Rearrange(inner) | model.Cast(inner):
+            return _refs(inner)
+        case _:
+            return []
+
+
+def _operand(value: model.Value, classes: object) -> model.Value:
+    """The one tensor that a position-wise value is made of."""
+    match value:
+        case model.ApplyPart(_, _, (first,)):
+            return first
+        case model.ApplyFunction(_, (first,)):
+            return first
+        case model.Arithmetic(_, left, right):
+            sides = [
+                s
+                for s in (left, right)
+                if s is not None and not isinstance(s, (model.Scalar, model.PartValue))
+            ]
+            return next((s for s in sides if _type(s).shape[-1] == classes), sides[0])
+        case model.Cast(inner):
+            return inner
+        case _:
+            raise AssertionError(value)
+
+
+def _replaced(value: model.Value, old: model.Value, new: model.Value) -> model.Value:
+    if value is old or value == old:
+        return new
+    match value:
+        case model.ApplyPart() | model.ApplyFunction():
+            return attrs.evolve(
+                value, arguments=tuple(_replaced(a, old, new) for a in value.arguments)
+            )
+        case model.Arithmetic():
+            right = _replaced(value.right, old, new) if value.right is not None else None
+            return attrs.evolve(value, left=_replaced(value.left, old, new), right=right)
+        case model.Rearrange() | model.Cast():
+            return attrs.evolve(value, value=_replaced(value.value, old, new))
+        case _:
+            return value
+
+
+def _type(value: model.Value) -> model.ValueType:
+    if isinstance(value, (model.ApplyPart, model.ApplyFunction)):
+        return value.types[0]
+    assert not isinstance(value, model.Scalar)
+    return value.type

@@ -1,0 +1,139 @@
+"""The one text of a training: header, constants, and its sections in reading order."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import attrs
+
+from specc.plan.facts import Facts
+from specc.plan.hashes import hashes
+from specc.printing.batches import batch_lines
+from specc.printing.classes import Classes
+from specc.printing.constants import Constant, constant_lines, constants
+from specc.printing.context import Context
+from specc.printing.header import header_lines
+from specc.printing.loop import averaged_lines, held_out_lines, main_lines, train_lines
+from specc.printing.sharding import build_lines, group_lines, init_lines, shard_lines
+from specc.printing.tail import find_tail
+
+
+@attrs.frozen
+class Section:
+    """A titled stretch of the text; the parts that it is the first to use go to its head."""
+
+    title: str
+    code: str
+
+
+@attrs.frozen
+class Text:
+    """What is printed once and then executed or emitted.
+
+    Args:
+        name: of the spec.
+        header: docstring with launch lines.
+        plugin: import line of the device's plugin, empty where there is none.
+        constants: lines of constants that the sections use.
+        sections: model, sharding and weights, data, training.
+        imports: import lines of externs.
+    """
+
+    name: str
+    header: str
+    plugin: str
+    constants: str
+    sections: tuple[Section, ...]
+    imports: tuple[str, ...]
+
+
+def print_text(facts: Facts) -> Text:
+    """The text of a training from the facts of its Plan."""
+    context = Context(facts)
+    tail = find_tail(facts)
+    classes = Classes(context, tail)
+    sections = (
+        Section("model", _joined([text.lines for text in _in_order(classes)])),
+        Section(
+            "sharding and weights",
+            _joined(
+                [
+                    shard_lines(context),
+                    init_lines(context),
+                    group_lines(context),
+                    build_lines(context, classes.root),
+                ]
+            ),
+        ),
+        Section("data", _joined([batch_lines(context)])),
+        Section(
+            "training",
+            _joined(
+                [
+                    averaged_lines(context),
+                    train_lines(context, tail),
+                    held_out_lines(context, tail),
+                    main_lines(context),
+                ]
+            ),
+        ),
+    )
+    plugin = ""
+    if facts.target.plugin is not None:
+        plugin = f"import {facts.target.plugin.module}  # noqa: F401  {facts.target.plugin.comment}"
+    found = constants(context)
+    lines = constant_lines(found, _used(found, sections))
+    return Text(
+        facts.program.name,
+        "\n".join(header_lines(context, hashes(facts).run)),
+        plugin,
+        "\n".join(lines),
+        sections,
+        _extern_imports(facts),
+    )
+
+
+def _in_order(classes: Classes) -> list:  # noqa: ANN202  ClassText, each once
+    seen: list = []
+    for text in classes.printed.values():
+        if not any(text is other for other in seen):
+            seen.append(text)
+    return seen
+
+
+def _joined(pieces: list[list[str]]) -> str:
+    return "\n\n\n".join("\n".join(lines) for lines in pieces if lines)
+
+
+def _used(found: list[Constant], sections: tuple[Section, ...]) -> set[str]:
+    """Constants that the sections name."""
+    text = "\n".join(section.code for section in sections)
+    tree = ast.parse(text)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names & {constant.name for constant in found}
+
+
+def _extern_imports(facts: Facts) -> tuple[str, ...]:
+    used = {m.type for m in facts.model.walk()}
+    called = {
+        value.function
+        for module in facts.model.walk()
+        if module.block is not None
+        for value in _foreign_calls(module.block.statements)
+    }
+    lines = [
+        f"from {extern.module} import {extern.attribute}"
+        for name, extern in facts.program.externs.items()
+        if name in used | called
+    ]
+    return tuple(sorted(lines))
+
+
+def _foreign_calls(statements: tuple) -> list:  # noqa: ANN202  ApplyFunction values of externs
+    from specc.check.values import values_of  # noqa: PLC0415
+
+    return [v for v in values_of(statements) if getattr(v, "foreign", False)]
+
+
+__all__ = ["Section", "Text", "print_text", "re"]
