@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from itertools import groupby
 
 import attrs
 
 TAB_STOP = 4
 CUT = "..."
+FEW = 4  # characters looked at for each column: some take none
 
 # Select Graphic Rendition, ECMA-48 (5th edition) section 8.3.117.
 COLORS = {
@@ -51,26 +53,56 @@ def _spelled(char: str) -> str:
     return char
 
 
+def part_to_show(text: str, places: Sequence[tuple[int, int]], width: int) -> tuple[int, int]:
+    """The characters of a line that are shown: all of them if they fit, else those at its places.
+
+    The work is bounded by the width, not by the line, which may be a whole file.
+
+    Args:
+        places: first and last + 1 character; if not all fit, the first place is shown.
+        width: columns.
+    """
+    low, high = min(first for first, _ in places), max(after for _, after in places)
+    count, used = _fitting(text[low : min(high, low + FEW * width)], width)
+    if low + count < high:
+        low = places[0][0]
+        count, used = _fitting(text[low : min(places[0][1], low + FEW * width)], width)
+        high = low + count
+    room = width - used
+    left, used = _fitting(text[max(0, low - FEW * width) : low][::-1], room // 2)
+    low, room = low - left, room - used
+    right, used = _fitting(text[high : high + FEW * width], room)
+    high, room = high + right, room - used
+    left, _ = _fitting(text[max(0, low - FEW * width) : low][::-1], room)
+    return low - left, high
+
+
+def _fitting(text: str, room: int) -> tuple[int, int]:
+    """How many characters fit into so many columns, and the columns they take."""
+    used = 0
+    for count, char in enumerate(text):
+        more = TAB_STOP if char == "\t" else sum(map(columns_of, _spelled(char)))
+        if used + more > room:
+            return count, used
+        used += more
+    return len(text), used
+
+
 @attrs.frozen
 class Line:
-    """A source line as shown, with the column where each of its characters begins.
+    """A part of a source line as shown, with the column where each of its characters begins.
 
     Args:
         text: tabs expanded, control characters spelled out.
-        columns: of every character of the source line, then the width of the whole.
+        columns: of every character of the source, then the width of the whole.
     """
 
     text: str
     columns: tuple[int, ...]
 
-    @property
-    def width(self) -> int:
-        """Columns of the whole line."""
-        return self.columns[-1]
-
 
 def displayed(source_line: str) -> Line:
-    """The line as a terminal shows it."""
+    """The line, or a part of it, as a terminal shows it."""
     shown: list[str] = []
     columns = [0]
     for char in source_line:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-
 import attrs
 
 from specc.diagnostics.diagnostic import Label
-from specc.diagnostics.display import CUT, Line, Row, columns_of, displayed, harmless, painted
+from specc.diagnostics.display import CUT, Row, displayed, harmless, painted, part_to_show
 from specc.source import Source
 
 COMMAND_LINE = "<command line>"
@@ -96,59 +94,32 @@ def _file_lines(labels: list[Label], primary: Label, paper: Paper) -> list[str]:
 def _marked_line(
     source: Source, number: int, labels: list[Label], primary: Label, paper: Paper
 ) -> list[str]:
-    line = displayed(source.line(number))
-    marks = [_mark(label, line, is_primary=label is primary) for label in labels]
-    text, marks = _cut(line, marks, paper.width)
+    """One line, cut around its labels if it is long, and the rows below it."""
+    text = source.line(number)
+    labels = sorted(labels, key=lambda label: label is not primary)
+    places = [_place_on_line(label, text) for label in labels]
+    low, high = part_to_show(text, places, paper.width)
+    before, behind = CUT if low else "", CUT if high < len(text) else ""
+    line = displayed(text[low:high])
+    marks: list[Mark] = []
+    for label, (first, after) in zip(labels, places, strict=True):
+        start, end = (line.columns[min(max(at, low), high) - low] for at in (first, after))
+        start, end = start + len(before), max(end, start + 1) + len(before)
+        marks.append(Mark(start, end, harmless(label.text), label is primary))
     shown_number = "" if source.name == COMMAND_LINE else str(number)
     rows = [row.finished(color=paper.color) for row in _rows(marks, paper.severity)]
-    drawn = [f"{paper.margin(shown_number)} {text}".rstrip()]
-    return drawn + [f"{paper.margin()} {row}" for row in rows]
+    drawn = f"{paper.margin(shown_number)} {before}{line.text}{behind}".rstrip()
+    return [drawn, *(f"{paper.margin()} {row}" for row in rows)]
 
 
-def _mark(label: Label, line: Line, *, is_primary: bool) -> Mark:
-    """The label on its first line: a span over several lines is drawn to the end of the first."""
-    source, length = label.span.source, len(line.columns) - 1
+def _place_on_line(label: Label, text: str) -> tuple[int, int]:
+    """Characters of the first line of a label; one that goes on below ends where the text does."""
+    source = label.span.source
     number, column = source.position(label.span.start)
     end_number, end_column = source.position(label.span.end)
-    first = min(column - 1, length)
-    after = min(end_column - 1, length)
-    if end_number != number:
-        after = max(first, len(source.line(number).rstrip()))
-    start = line.columns[first]
-    end = max(line.columns[after], start + 1)
-    return Mark(start, end, harmless(label.text), is_primary)
-
-
-def _cut(line: Line, marks: list[Mark], width: int) -> tuple[str, list[Mark]]:
-    """The part of a long line that shows its marks, and the marks moved to it."""
-    if line.width <= width:
-        return line.text, marks
-    lead = next((mark for mark in marks if mark.primary), marks[0])
-    low, high = min(mark.start for mark in marks), max(mark.end for mark in marks)
-    if high - low > width:
-        low, high = lead.start, min(lead.end, lead.start + width)
-    left = max(0, min(low - (width - (high - low)) // 2, line.width - width))
-    right = left + width
-    # Whole characters only: a wide one that straddles an end is left out.
-    widths = [columns_of(char) for char in line.text]
-    starts = [0]
-    for char_width in widths:
-        starts.append(starts[-1] + char_width)
-    first = bisect_left(starts, left)
-    after = bisect_right(starts, right) - 1
-    before = CUT if first else ""
-    behind = CUT if after < len(widths) else ""
-    shift = len(before) - starts[first]
-    limit = starts[after]
-    moved = [
-        attrs.evolve(
-            mark,
-            start=min(max(mark.start, starts[first]), limit) + shift,
-            end=max(min(mark.end, limit), min(max(mark.start, starts[first]), limit) + 1) + shift,
-        )
-        for mark in marks
-    ]
-    return before + line.text[first:after] + behind, moved
+    first = min(column - 1, len(text))
+    after = end_column - 1 if end_number == number else len(text.rstrip())
+    return first, max(first, min(after, len(text)))
 
 
 def _rows(marks: list[Mark], severity: str) -> list[Row]:

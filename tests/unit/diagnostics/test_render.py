@@ -233,7 +233,7 @@ def test_a_cut_never_halves_a_wide_character() -> None:
         diagnostic = Diagnostic("E0204", "t", (label(source, "WRONG", "here"),))
         shown, under = render_text(diagnostic, width=width).splitlines()[3:5]
         before = shown[4 : shown.index("WRONG")]
-        columns = displayed(before).width
+        columns = displayed(before).columns[-1]
         assert under[4:].index("^") == columns
 
 
@@ -243,6 +243,15 @@ def test_a_label_longer_than_the_paper_is_cut_at_both_ends() -> None:
     shown, under = render_text(diagnostic, width=50).splitlines()[3:5]
     assert shown == "1 | " + source.text[:50] + "..."
     assert under == "  | " + "^" * 50 + " the call"
+
+
+def test_a_line_of_two_million_characters_costs_no_more_than_a_short_one() -> None:
+    source = Source("a.spec", "x" * 2_000_000)
+    findings = [
+        Diagnostic("E0204", "t", (Label(Span(source, at, at + 5), "here"),))
+        for at in range(0, 2_000_000, 10_000)
+    ]
+    assert len(render(findings)) < 300 * len(findings)  # quadratic work would run into the timeout
 
 
 def test_nested_and_equal_labels_all_keep_their_remarks() -> None:
