@@ -74,15 +74,18 @@ def launch(
     except ChildFailedError as error:
         _say(describe(collect(error, ranks, folder), ranks, folder))
         return RUN_FAILED
-    except KeyboardInterrupt:
-        _say(f"stopped by Ctrl-C; logs of the ranks: {folder}")
-        return RUN_FAILED
-    except SignalException as stop:
-        _say(f"stopped by {signal.Signals(stop.sigval).name}; logs of the ranks: {folder}")
+    except (KeyboardInterrupt, SignalException) as stop:
+        _say(f"stopped by {_signal_name(stop)}; logs of the ranks: {folder}")
         return RUN_FAILED
     if log_dir is None:
         shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def _signal_name(stop: KeyboardInterrupt | SignalException) -> str:
+    if isinstance(stop, KeyboardInterrupt) or stop.sigval == signal.SIGINT:
+        return "Ctrl-C"
+    return signal.Signals(stop.sigval).name
 
 
 def _config(ranks: int, folder: Path) -> LaunchConfig:

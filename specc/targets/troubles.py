@@ -1,7 +1,9 @@
-"""Symptoms and version commands of each device family."""
+"""Symptoms, version commands and releases of each device family."""
 
 from specc.targets.musa_symptoms import SYMPTOMS as _MUSA
 from specc.targets.musa_symptoms import TOOLS as _MUSA_TOOLS
+from specc.targets.musa_versions import RELEASES as _MUSA_RELEASES
+from specc.targets.release import Release
 from specc.targets.symptom import Symptom, VersionTool
 
 _CPU = (
@@ -58,3 +60,5 @@ _CUDA_TOOLS = (
 SYMPTOMS = {"cpu": _CPU, "cuda": _CUDA, "musa": _MUSA}
 
 TOOLS: dict[str, tuple[VersionTool, ...]] = {"cuda": _CUDA_TOOLS, "musa": _MUSA_TOOLS}
+
+RELEASES: dict[str, tuple[Release, ...]] = {"musa": _MUSA_RELEASES}

@@ -1,5 +1,6 @@
 """Local ranks start, and end together, and the first cause is told."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
-from specc.runtime.launch import launch
+from specc.runtime.launch import collect, describe, launch
 from tests.repository import ROOT
 
 Finish = Callable[[str, int], tuple[int, str, str]]
@@ -165,3 +167,38 @@ def test_alone_an_exception_shows_the_frames_of_the_text() -> None:
     assert done.returncode == 4
     assert 'raise ValueError("five does not divide 64")' in done.stderr
     assert "specc/runtime" not in done.stderr
+
+
+def recorded(folder: Path, rank: int, message: str, when_ns: int) -> Path:
+    file = folder / "run_1" / "attempt_0" / str(rank) / "error.json"
+    file.parent.mkdir(parents=True)
+    extra = {"py_callstack": message, "timestamp": "7", "monotonic_ns": str(when_ns)}
+    file.write_text(json.dumps({"message": {"message": message, "extraInfo": extra}}))
+    return file
+
+
+def test_a_rank_that_the_agent_missed_is_the_first_cause(tmp_path: Path) -> None:
+    """Older agents stop looking once one rank has ended, and seconds do not tell who was first."""
+    noticed = recorded(tmp_path, 0, "RuntimeError: Connection closed by peer", 1)
+    recorded(tmp_path, 1, "ValueError: five does not divide 64", 2)
+    recorded(tmp_path, 2, "ValueError: later", 3)
+    error = ChildFailedError("text", {0: ProcessFailure(0, 1, 1, str(noticed))})
+    failures = collect(error, 4, tmp_path)
+    assert [failure.rank for failure in failures] == [1, 2, 0]
+    assert describe(failures, 4, tmp_path).splitlines() == [
+        "rank 1 of 4 failed: ValueError: five does not divide 64",
+        "then rank 2: ValueError: later",
+        "then rank 0: RuntimeError: Connection closed by peer",
+        f"logs of other ranks: {tmp_path}",
+    ]
+
+
+def test_a_rank_that_wrote_nothing_down_is_told_by_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "run_1" / "attempt_0" / "1" / "stderr.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"line {number}\n" for number in range(100)))
+    error = ChildFailedError("text", {1: ProcessFailure(1, 1, 3, str(log.with_name("error.json")))})
+    (failure,) = collect(error, 2, tmp_path)
+    assert (failure.rank, failure.summary) == (1, "exit code 3")
+    assert failure.details.splitlines() == [f"line {number}" for number in range(80, 100)]
+    assert str(log) in describe([failure], 2, tmp_path)
