@@ -53,31 +53,31 @@ def excerpt(labels: tuple[Label, ...], paper: Paper) -> list[str]:
         labels: at least one; the first is the primary one.
     """
     primary = labels[0]
-    files: dict[str, list[Label]] = {}
+    files: dict[Source, list[Label]] = {}
     for label in labels:
-        files.setdefault(label.span.source.name, []).append(label)
+        files.setdefault(label.span.source, []).append(label)
     drawn: list[str] = []
-    for name, in_file in files.items():
+    for source, in_file in files.items():
         if drawn:
             drawn.append(paper.margin())
         arrow = ":::" if drawn else "-->"
-        place = _place(in_file[0], name)
+        place = _place(in_file[0], source)
         drawn.append(
             " " * paper.gutter + painted(arrow, "gutter", color=paper.color) + f" {harmless(place)}"
         )
         drawn.append(paper.margin())
-        drawn += _file_lines(in_file, primary, paper)
+        drawn += _file_lines(source, in_file, primary, paper)
     return drawn
 
 
-def _place(label: Label, name: str) -> str:
-    if name == COMMAND_LINE:
-        return name
-    line, column = label.span.source.position(label.span.start)
-    return f"{name}:{line}:{column}"
+def _place(label: Label, source: Source) -> str:
+    if source.name == COMMAND_LINE:
+        return source.name
+    line, column = source.position(label.span.start)
+    return f"{source.name}:{line}:{column}"
 
 
-def _file_lines(labels: list[Label], primary: Label, paper: Paper) -> list[str]:
+def _file_lines(source: Source, labels: list[Label], primary: Label, paper: Paper) -> list[str]:
     by_line: dict[int, list[Label]] = {}
     for label in labels:
         by_line.setdefault(label.span.line, []).append(label)
@@ -86,7 +86,7 @@ def _file_lines(labels: list[Label], primary: Label, paper: Paper) -> list[str]:
     for number in sorted(by_line):
         if previous and number > previous + 1:
             drawn.append(painted(CUT, "gutter", color=paper.color))
-        drawn += _marked_line(labels[0].span.source, number, by_line[number], primary, paper)
+        drawn += _marked_line(source, number, by_line[number], primary, paper)
         previous = number
     return drawn
 
@@ -101,11 +101,11 @@ def _marked_line(
     low, high = part_to_show(text, places, paper.width)
     before, behind = CUT if low else "", CUT if high < len(text) else ""
     line = displayed(text[low:high])
-    marks: list[Mark] = []
-    for label, (first, after) in zip(labels, places, strict=True):
-        start, end = (line.columns[min(max(at, low), high) - low] for at in (first, after))
-        start, end = start + len(before), max(end, start + 1) + len(before)
-        marks.append(Mark(start, end, harmless(label.text), label is primary))
+    columns = [[line.columns[min(max(at, low), high) - low] for at in place] for place in places]
+    marks = [
+        Mark(start + len(before), max(end, start + 1) + len(before), label.text, label is primary)
+        for label, (start, end) in zip(labels, columns, strict=True)
+    ]
     shown_number = "" if source.name == COMMAND_LINE else str(number)
     rows = [row.finished(color=paper.color) for row in _rows(marks, paper.severity)]
     drawn = f"{paper.margin(shown_number)} {before}{line.text}{behind}".rstrip()
@@ -131,14 +131,14 @@ def _rows(marks: list[Mark], severity: str) -> list[Row]:
     hanging = sorted((mark for mark in marks if mark.text), key=lambda mark: (mark.start, mark.end))
     if hanging and all(mark.end <= hanging[-1].start for mark in marks if mark is not hanging[-1]):
         beside = hanging.pop()
-        underlines.put(underlines.width + 1, beside.text, _style(beside, severity))
+        underlines.put(underlines.width + 1, harmless(beside.text), _style(beside, severity))
     rows = [underlines]
     if hanging:
         rows.append(_bars(hanging, severity))
     while hanging:
         lowest = hanging.pop()
         row = _bars(hanging, severity)
-        row.put(lowest.start, lowest.text, _style(lowest, severity))
+        row.put(lowest.start, harmless(lowest.text), _style(lowest, severity))
         rows.append(row)
     return rows
 
