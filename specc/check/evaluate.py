@@ -120,6 +120,7 @@ def _axis_rules(
     axes = reader.read(rule for rule in rules if isinstance(rule, tree.AxisRule))
     if not base.scope.report.failed:
         check_axes(program, base.mesh, axes, base.scope.report)
+    if not base.scope.report.failed:
         Placement(program, model, base.mesh, axes.splits, axes.methods, base.sizes).check()
     return axes
 

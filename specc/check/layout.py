@@ -141,11 +141,11 @@ class AxisReader:
     def _shard(self, shard: tree.Shard, axes: tuple[str, ...]) -> None:
         kinds = [name for name in shard.subjects if name.name in STORAGE]
         dims = [name for name in shard.subjects if name.name not in STORAGE]
+        known = [name for name in dims if self._is_dim(name)]
         if kinds:
             self._storage(shard, kinds, axes)
-        elif shard.per or shard.attrs:
+        elif (shard.per or shard.attrs) and known == dims:
             self._report_storage_clause(shard)
-        known = [name for name in dims if self._is_dim(name)]
         tensor = [name for name in known if name.name not in self.data_dims]
         if tensor or shard.otherwise is not None:
             self._refuse_tensor_axes(shard, tensor)

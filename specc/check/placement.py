@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from specc.check.values import values_of
 from specc.plan.flow import types_of
 from specc.program import model
-from specc.program.dims import Entry, dim, names, show, size
+from specc.program.dims import Entry, names, show, size
 from specc.syntax import tree
 from specc.vocabulary.find import find
 from specc.vocabulary.signature import match, parse_signature
@@ -100,21 +100,20 @@ class Placement:
     def _value(self, value: Value, key: str, paths: list[str]) -> None:
         match value:
             case model.ApplyFunction():
-                self._function(value, key, paths)
+                self._function(value, paths)
             case model.ApplyPart():
                 self._part(value, key)
             case _:
                 pass
 
-    def _function(self, call: ApplyFunction, key: str, paths: list[str]) -> None:
+    def _function(self, call: ApplyFunction, paths: list[str]) -> None:
         if call.foreign:
             declared = self.program.externs[call.function].declaration
             self._need_whole(call.function, _not_declared(call.dims, declared), call.span)
             return
         record = find("functions", call.function)
         if not record.takes:
-            binding = self.program.classes[key].binding
-            self._need_whole(call.function, _changed(call, binding), call.span)
+            self._need_whole(call.function, _changed(call), call.span)
             return
         moved: list[Method] = []
         for letter, entry in _letters(call.dims):
@@ -248,15 +247,11 @@ def _letters(dims: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
             yield letter, entry
 
 
-def _changed(call: ApplyFunction, binding: Mapping[str, Entry]) -> list[Entry]:
+def _changed(call: ApplyFunction) -> list[Entry]:
     """Entries that a call without a signature takes apart, joins or runs over."""
     given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
     made = {entry for kind in call.types for entry in kind.shape}
-    over = [
-        binding.get(setting.expr.name, dim(setting.expr.name))
-        for setting in call.settings
-        if setting.name == "over" and isinstance(setting.expr, tree.Name)
-    ]
+    over = [call.dims["over"]] if "over" in call.dims else []
     return [*(given ^ made), *over]
 
 

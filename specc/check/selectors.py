@@ -220,7 +220,8 @@ class Tree:
 
     def _report_nothing(self, expr: tree.Expr, span: Span) -> None:
         text = expr.span.text
-        near = nearest(text, [*self.types, *(child.name for child in self.root.children)])
+        names = [*self.types, *(child.name for child in self.root.children)]
+        near = nearest(text, names) if isinstance(expr, tree.Name) else None
         parts = ", ".join(child.name for child in self.root.children)
         self.report.error(
             "E0401",

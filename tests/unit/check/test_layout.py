@@ -1,0 +1,229 @@
+"""Axis rules: splits, methods, storage, and rules that are understood but not built yet."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.check.specs import DIMS, MODEL, facts, findings, only, says, spec
+
+from specc.check.layout import divisors
+from specc.check.placement import axes_of, local_sizes
+from specc.program.dims import dim, product
+
+ULYSSES = "dp: shard B\ncp: shard S via ulysses(heads)"
+
+
+def test_a_dim_is_split_over_the_leaves_of_its_axis() -> None:
+    layout = facts(spec("dp: shard B", "dp = 4 { rep = 2, fsdp = 2 }")).layout
+    assert layout.axes_of("B") == ("rep", "fsdp")
+    assert layout.axes_of("S") == ()
+
+
+def test_two_axes_may_split_one_dim_and_the_outer_one_is_major() -> None:
+    layout = facts(spec("b: shard B\na: shard B", "a = 2, b = 2", dims=DIMS.replace("2*dp", "8"))).layout
+    assert [(split.dim, split.axes) for split in layout.splits] == [("B", ("a", "b"))]
+
+
+def test_a_method_carries_its_dim_and_settings() -> None:
+    (method,) = facts(spec(ULYSSES, "dp = 2, cp = 2")).layout.methods
+    assert (method.name, method.dim, method.axes, method.within) == ("ulysses", "S", ("cp",), None)
+    assert dict(method.settings) == {"heads": "heads", "repeat_kv": False}
+
+
+def test_a_method_may_be_for_some_parts() -> None:
+    text = spec(ULYSSES + " within blocks", "dp = 2, cp = 2")
+    (method,) = facts(text).layout.methods
+    assert method.within is not None
+    assert "blocks.3.attn" in method.within
+    assert "head" not in method.within
+
+
+def test_values_are_split_by_the_dims_in_their_entries() -> None:
+    found = facts(spec(ULYSSES, "dp = 2, cp = 2"))
+    splits = found.layout.splits
+    assert axes_of(product(dim("B"), dim("S")), splits) == ("dp", "cp")
+    shape = (dim("B"), dim("S"), product(dim("heads"), dim("hd")))
+    assert local_sizes(shape, splits, found.sizes, found.mesh) == (2, 4, 16)
+
+
+def test_ranks_that_repeat_the_work_are_said() -> None:
+    layout = facts(spec("dp: shard B\nrep: replicate", "rep = 2, dp = 2")).layout
+    assert layout.duplicate == ("rep",)
+
+
+@pytest.mark.parametrize(
+    ("layout", "mesh", "code", "expected"),
+    [
+        ("ddp: shard B", "dp = 2", "E0404", "the mesh has no axis `ddp` @ ddp"),
+        (
+            "dp: shard B per Block",
+            "dp = 2",
+            "E0414",
+            "`per` is about storage, and this rule shards no params, grads or optim @ Block",
+        ),
+        (
+            "dp: shard B, prams per Block",
+            "dp = 2",
+            "E0405",
+            "`prams` is neither a dimension nor params, grads or optim @ prams",
+        ),
+        ("dp: shard B\ncp: shard S", "dp = 2, cp = 3", "E0406", "`S` = 8 does not divide over cp = 3 @ S"),
+        (
+            "dp: shard B, S",
+            "dp = 2",
+            "E0409",
+            "`B` and `S` are both split over `dp`, and `ids: [B, S]` has both @ S",
+        ),
+        ("dp: shard B", "dp = 2, cp = 2", "E0411", "no rule uses mesh axis `cp` @ cp = 2"),
+        (
+            "dp: shard params per Block",
+            "dp = 2",
+            "E0413",
+            "`dp` shards params but no data @ shard params per Block",
+        ),
+        (
+            "dp: shard B\ndp: replicate",
+            "dp = 2",
+            "E0407",
+            "`dp` is told to replicate and to split `B` @ replicate",
+        ),
+        (
+            "dp: shard B\ncp: shard S",
+            "dp = 2, cp = 2",
+            "E0410",
+            "`attention` needs `S` whole, and `cp` splits it @ S",
+        ),
+        (
+            "dp: shard B\ncp: shard S via ulysses(d)",
+            "dp = 2, cp = 2",
+            "E0410",
+            "`ulysses(d)` cannot split `d`: heads are `heads` @ ulysses(d)",
+        ),
+        (
+            "dp: shard B\ncp: shard S via ulysses(heads)",
+            "dp = 2, cp = 4",
+            "E0410",
+            "Ulysses over `cp` = 4 needs `kv` to divide: 2 / 4 @ ulysses(heads)",
+        ),
+        (
+            "dp: shard B via ulysses(heads)",
+            "dp = 2",
+            "E0402",
+            "`ulysses` moves nothing: no call needs `B` whole @ ulysses(heads)",
+        ),
+        (
+            "dp: shard B\ncp: shard S via ulises(heads)",
+            "dp = 2, cp = 2",
+            "E0603",
+            "unknown method `ulises` @ ulises",
+        ),
+        (
+            "dp: shard B\ncp: shard S via ulysses(hades)",
+            "dp = 2, cp = 2",
+            "E0201",
+            "`ulysses.heads` is a dim, not `hades` @ hades",
+        ),
+        (
+            "dp: shard B\ndp: shard params per Block { reshard = true }",
+            "dp = 2",
+            "E0601",
+            "`shard` has no setting `reshard` @ reshard = true",
+        ),
+        (
+            "dp: shard B\ndp: shard grads per Block { reshard_after_forward = true }",
+            "dp = 2",
+            "E0414",
+            "`shard grads` keeps whole parameters between forward and backward "
+            "@ reshard_after_forward = true",
+        ),
+        (
+            "dp: shard B\ndp: shard params per Block\ndp: shard optim",
+            "dp = 2",
+            "E0415",
+            "two rules say where parameters, gradients or optimizer state lie @ shard optim",
+        ),
+        (
+            "dp: shard B\ndp: shard params per each Linear.weight",
+            "dp = 2",
+            "E0401",
+            "a unit is a part; this selects parameters @ each Linear.weight",
+        ),
+    ],
+)
+def test_a_rule_that_does_not_hold_is_reported(
+    layout: str, mesh: str, code: str, expected: str
+) -> None:
+    assert says(findings(spec(layout, mesh)), code) == expected
+
+
+@pytest.mark.parametrize(
+    ("layout", "code", "at"),
+    [
+        ("tp: shard heads, kv, ff, vocab else S", "E0490", "heads, kv, ff, vocab"),
+        ("tp: shard B else S", "E0490", "S"),
+        ("tp: shard S via ring(zigzag = true)", "E0492", "ring(zigzag = true)"),
+        ("tp: stage blocks via pipeline(microbatches = 2)", "E0492", None),
+        ("tp: shard params within blocks", "E0494", "blocks"),
+        ("tp: shard S within blocks", "E0494", "blocks"),
+        ("tp: replicate\noffload optim { to = cpu }", "E0493", None),
+        ("tp: replicate\nprecision { compute = fp8(format = e4m3) }", "E0491", "fp8(format = e4m3)"),
+        ("tp: replicate\nprecision { params = fp16 }", "E0491", "fp16"),
+        ("tp: replicate\nprecision { store = bf16 }", "E0491", "bf16"),
+    ],
+)
+def test_what_is_not_built_yet_ends_in_one_honest_report(
+    layout: str, code: str, at: str | None
+) -> None:
+    finding = only(findings(spec(f"dp: shard B\n{layout}", "dp = 2, tp = 2")), code)
+    assert "this version of specc" in finding.title
+    if at is not None:
+        assert finding.labels[0].span.text == at
+
+
+def test_a_dim_of_no_tensor_cannot_be_split() -> None:
+    text = spec("dp: shard B\ntp: shard lonely", "dp = 2, tp = 2", more="dim lonely = 4")
+    assert says(findings(text), "E0402") == "no tensor has the dim `lonely` @ lonely"
+
+
+def test_indivisible_dims_show_their_declaration_and_the_next_degrees() -> None:
+    finding = only(findings(spec("dp: shard B\ncp: shard S", "dp = 2, cp = 3")), "E0406")
+    assert finding.labels[0].text == "8 / 3 = 2.66667"
+    assert finding.labels[1].span.line == 4
+    assert finding.helps[0].text == "use cp = 2 or 4, or a `S` that 3 divides"
+
+
+def test_ulysses_may_repeat_kv_heads_when_that_is_said() -> None:
+    layout = "dp: shard B\ncp: shard S via ulysses(heads, repeat_kv = true)"
+    assert facts(spec(layout, "dp = 2, cp = 4")).layout.methods[0].settings["repeat_kv"] is True
+    plain = only(findings(spec(ULYSSES, "dp = 2, cp = 4")), "E0410")
+    assert [h.text for h in plain.helps][0] == "use cp = 2"
+    assert "repeat_kv" in plain.helps[1].text
+
+
+def test_functions_that_run_over_a_split_dim_need_it_whole() -> None:
+    model = MODEL.replace("return h + mlp(h)", "return h + softmax(mlp(h), over = S)")
+    found = findings(spec(ULYSSES, "dp = 2, cp = 2", model=model))
+    assert says(found, "E0410") == "`softmax` needs `S` whole, and `cp` splits it @ S"
+
+
+def test_parts_that_contract_a_split_dim_need_it_whole() -> None:
+    model = MODEL.replace("  norm:   RMSNorm(d)", "  mix: Linear(S -> S)\n  norm:   RMSNorm(d)").replace(
+        "return ids -> embed -> blocks",
+        "x = embed(ids)\n  y = mix(x as [B, d, S]) as [B, S, d]\n  return y -> blocks",
+    )
+    found = findings(spec(ULYSSES, "dp = 2, cp = 2", model=model))
+    assert says(found, "E0410") == "`Linear` needs `S` whole, and `cp` splits it @ S"
+
+
+def test_losses_need_their_classes_whole() -> None:
+    train = (
+        "  data { x = randn, y: [B, S] = randn }\n  loss = mse(out, y)\n"
+        "  optimizer = SGD(lr = 0.1)\n  steps = 1\n"
+    )
+    model = "model M(x: [B, S]) -> out: [B, S] {\n  return x*2\n}\n"
+    assert not findings(spec("dp: shard B\ncp: shard S", "dp = 2, cp = 2", model=model, train=train))
+
+
+def test_divisors_rise() -> None:
+    assert divisors(12) == [1, 2, 3, 4, 6, 12]
+    assert divisors(49) == [1, 7, 49]
+    assert divisors(1) == [1]
