@@ -67,7 +67,7 @@ def _sort_arguments(
 ) -> tuple[tuple[Value, ...], tuple[Given, ...], dict[str, Entry]]:
     """Values, settings as written, and the settings that name dims as entries."""
     bound = values.body.bound
-    wanted = len(parse_signature(record.takes).operands)
+    wanted = len(parse_signature(record.takes).operands) or 1  # with `infer` at least one
     operands = list(first)
     settings: list[Given] = []
     dims: dict[str, Entry] = {}
