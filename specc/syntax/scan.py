@@ -8,20 +8,22 @@ from typing import NamedTuple
 
 # What stands for `"` in other languages, in typeset text and on full-width keyboards.
 _QUOTES = r"'\u2018-\u201f\uff02\uff07"
+# The rest of a line; a carriage return alone ends none.
+_LINE = r"(?:[^\r\n]|\r(?!\n))*"
 _LEXEME = re.compile(
     r"""
       (?P<newline>\r?\n)
     | (?P<space>[ \t]+)
-    | (?P<comment>\#[^\r\n]*)
+    | (?P<comment>\#LINE)
     | (?P<string>"(?:\\.|[^"\\\n])*")
-    | (?P<open_string>"[^\r\n]*)
+    | (?P<open_string>"LINE)
     | (?P<number>[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*)
     | (?P<name>[^\W\d]\w*)
     | (?P<sign>->|==|!=|<=|>=|\.\.|[-+*/%<>=:.,;(){}\[\]])
     | (?P<quoted>[QUOTES][^\r\n"QUOTES]*[QUOTES])
-    | (?P<wide_comment>\uff03[^\r\n]*)
+    | (?P<wide_comment>\uff03LINE)
     | (?P<odd>.)
-    """.replace("QUOTES", _QUOTES),
+    """.replace("QUOTES", _QUOTES).replace("LINE", _LINE),
     re.VERBOSE | re.DOTALL,
 )
 
