@@ -12,6 +12,7 @@ from typing import Any
 
 from specc.runtime.environment import variables
 from specc.runtime.progress import show_progress
+from specc.runtime.quiet import without_chatter
 from specc.runtime.symptoms import explain
 from specc.runtime.worker import (
     describe_failure,
@@ -63,7 +64,10 @@ def train_text(
             return _fail(error, _code_of_import(error))
         device = getattr(module, "DEVICE", "")
         try:
-            with show_progress(module, sys.stderr, enabled=bar and _is_first()):
+            with (
+                without_chatter(_torch_version()),
+                show_progress(module, sys.stderr, enabled=bar and _is_first()),
+            ):
                 module.main()
         except KeyboardInterrupt:
             print("stopped by Ctrl-C", file=sys.stderr)  # noqa: T201  the user sits there
@@ -77,12 +81,13 @@ def train_text(
 
 def train_records(
     text: str, name: str, steps: int | None = None, env: Mapping[str, str] | None = None
-) -> list[dict[str, float]]:
-    """The records of the first `steps` steps (all without it), with plain numbers.
+) -> list[dict[str, float | str]]:
+    """The records of the first `steps` steps (all without it), tensors as numbers.
 
-    A job for the pool: it runs the `main` of the text in the process group that exists.
+    A job for the pool: it runs the `main` of the text in the process group that exists, so a
+    record also has what `main` adds to it, such as the digest of the weights.
     """
-    records: list[dict[str, float]] = []
+    records: list[dict[str, float | str]] = []
     with variables(env or {}):
         module = load_text(text, name)
         vars(module)["train"] = _recording(module.train, records, steps)
@@ -92,19 +97,24 @@ def train_records(
 
 def _recording(
     train: Callable[..., Iterator[dict[str, Any]]],
-    records: list[dict[str, float]],
+    records: list[dict[str, float | str]],
     steps: int | None,
 ) -> Callable[..., Generator[dict[str, Any], None, None]]:
     def recorded(*args: object, **kwargs: object) -> Generator[dict[str, Any], None, None]:
         for row in islice(train(*args, **kwargs), steps):
-            records.append({key: _number(value) for key, value in row.items()})
             yield row
+            records.append({key: _plain(value) for key, value in row.items()})
 
     return recorded
 
 
-def _number(value: Any) -> float:  # noqa: ANN401  a tensor, but this module does without torch
+def _plain(value: Any) -> float | str:  # noqa: ANN401  a tensor, but this module has no torch
     return value.item() if hasattr(value, "item") else value
+
+
+def _torch_version() -> str:
+    """Of the torch that the text has imported."""
+    return str(getattr(sys.modules.get("torch"), "__version__", ""))
 
 
 def _is_first() -> bool:

@@ -5,6 +5,7 @@ from specc.targets.musa_symptoms import TOOLS as _MUSA_TOOLS
 from specc.targets.musa_versions import RELEASES as _MUSA_RELEASES
 from specc.targets.release import Release
 from specc.targets.symptom import Symptom, VersionTool
+from specc.targets.version import Range
 
 _CPU = (
     Symptom(
@@ -62,3 +63,7 @@ SYMPTOMS = {"cpu": _CPU, "cuda": _CUDA, "musa": _MUSA}
 TOOLS: dict[str, tuple[VersionTool, ...]] = {"cuda": _CUDA_TOOLS, "musa": _MUSA_TOOLS}
 
 RELEASES: dict[str, tuple[Release, ...]] = {"musa": _MUSA_RELEASES}
+
+# Lines of gloo about each new group: printed by torch 2.9.1, not by 2.7.1 and 2.13.0 (measured).
+CHATTER = rb"\[Gloo\] Rank \d+ is connected to \d+ peer ranks"
+CHATTY_TORCH = Range((2, 8), (2, 13))
