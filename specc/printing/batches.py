@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from specc.check.texts import entry_text
 from specc.printing.context import Context, literal
 from specc.printing.fit import fit
+from specc.printing.values import value_names
 from specc.program import model
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def batch_lines(context: Context) -> list[str]:
     """`batches(..)`: a generator of this rank's part of every microbatch."""
     training = context.facts.training
     files = reads_files(context)
+    names = value_names(context.facts)
     words = "source, device, start" if files else "device, start"
-    lines = [f"def batches({words}):", f'    """{_doc(context)}"""']
+    place = context.place(training.fields[0].span)
+    lines = [f"def batches({words}):  # {place}", f'    """{_doc(context)}"""']
     lines.append("    for index in range(start * ACCUMULATE, STEPS * ACCUMULATE):")
     for fields, source in groups_of(training):
         lines.extend(
@@ -66,14 +69,16 @@ def batch_lines(context: Context) -> list[str]:
                 "SEED",
             )
         )
-    lines.extend(fit("yield " + ", ".join(f"{f.name}.to(device)" for f in training.fields), 8))
+    lines.extend(
+        fit("yield " + ", ".join(f"{names[f.name]}.to(device)" for f in training.fields), 8)
+    )
     if training.evaluate_every is None:
         return lines
     return [*lines, "", "", *_held_out(context)]
 
 
 def _held_out(context: Context) -> list[str]:
-    training = context.facts.training
+    training, names = context.facts.training, value_names(context.facts)
     fields, source = next((f, s) for f, s in groups_of(training) if s.name in FILES)
     lines = [
         "def held_out_batches(source, device):",
@@ -82,19 +87,15 @@ def _held_out(context: Context) -> list[str]:
     lines.append("    for index in range(EVALUATE_BATCHES):")
     first = "index * " + entry_text(fields[0].type.shape[0])
     lines.extend(_draw(context, fields, source, "source", first, "None"))
-    lines.extend(fit("yield " + ", ".join(f"{f.name}.to(device)" for f in fields), 8))
+    lines.extend(fit("yield " + ", ".join(f"{names[f.name]}.to(device)" for f in fields), 8))
     return lines
 
 
 def _doc(context: Context) -> str:
     splits = [f"{s.dim} over {'*'.join(s.axes)}" for s in context.facts.layout.splits]
-    part = (
-        f"This rank's part of every batch from step `start` on: {', '.join(splits)}."
-        if splits
-        else "Every batch from step `start` on."
-    )
-    span = context.facts.training.fields[0].span
-    return f"{part}  {context.place(span)}"
+    if not splits:
+        return "Every batch from step `start` on."
+    return f"This rank's part of every batch from step `start` on: {', '.join(splits)}."
 
 
 def _draw(
@@ -106,14 +107,15 @@ def _draw(
     seed: str,
 ) -> list[str]:
     shape = fields[0].type.shape
+    names = value_names(context.facts)
     if source.name in FILES:
         ranges = ", ".join(_range(context, entry) for entry in shape[:2])
         shuffle = seed if source.settings["shuffle"] else "None"
-        targets = ", ".join(field.name for field in fields)
+        targets = ", ".join(names[field.name] for field in fields)
         call = f"windows({name}, {first}, {ranges}, {entry_text(shape[1])}, shuffle={shuffle})"
         lines = fit(f"{targets} = {call}", 8)
         rows = _table_rows(context, fields[0].name) if source.name == "tokens" else None
-        return [*lines, f"        check_ids({fields[0].name}, {rows})"] if rows else lines
+        return [*lines, f"        check_ids({names[fields[0].name]}, {rows})"] if rows else lines
     sizes = ", ".join(entry_text(entry) for entry in shape)
     part = _part(context, shape)
     key = f'(SEED, "{fields[0].name}", index)'
@@ -126,7 +128,7 @@ def _draw(
         case _:
             local = ", ".join(context.local(entry) for entry in shape)
             call = f"torch.{source.name}({local})"
-    return fit(f"{fields[0].name} = {call}", 8)
+    return fit(f"{names[fields[0].name]} = {call}", 8)
 
 
 def _high(context: Context, field: Field) -> str:

@@ -9,6 +9,7 @@ import attrs
 
 from specc.check.texts import entry_text
 from specc.printing.context import Context, literal
+from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,13 +48,13 @@ def constants(context: Context) -> list[Constant]:
 def _axes(context: Context) -> list[Constant]:
     mesh = context.facts.mesh
     found: list[Constant] = []
-    for axis in mesh.axes:
-        text = axis.size.text
-        open_size = not text.isdigit()
+    for axis in sorted(mesh.axes, key=lambda axis: not axis.size.text.isdigit()):
+        text, line = axis.size.text, "axes"
+        if not text.isdigit():  # an open size needs the others, so it comes last
+            line = ""
         if "//" in text:  # too few ranks: join() says so, a division by zero would not
             text = f"max(1, {text})"
-        place = context.place(axis.span)
-        found.append(Constant(axis.name.upper(), text, place, "" if open_size else f"axes{place}"))
+        found.append(Constant(axis.name.upper(), text, context.place(axis.span), line))
     for name, leaves in mesh.products.items():
         if (name,) != leaves:
             found.append(Constant(name.upper(), " * ".join(leaf.upper() for leaf in leaves)))
@@ -89,7 +90,8 @@ def _dims(context: Context) -> list[Constant]:
             plain = size.text.replace("_", "").isdigit()
             declared = facts.program.dims[name].span if name in facts.program.dims else None
             line = f"dims{context.place(declared)}" if declared is not None and plain else ""
-            found.append(Constant(name.upper(), size.text, line=line))
+            text = number_text(int(size.text)) if plain else size.text
+            found.append(Constant(name.upper(), text, line=line))
             found.extend(
                 _local(context, split) for split in facts.layout.splits if split.dim == name
             )

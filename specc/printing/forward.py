@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from specc.printing.context import DTYPES, Context, literal
 from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
+from specc.program.dims import size
 from specc.resolve.values import scalar_names
 from specc.vocabulary.texts import method
 
@@ -195,7 +197,10 @@ class Forward:
         return moved
 
     def _repeated(self, argument: str, which: str, used: Method, value: model.ApplyFunction) -> str:
-        times = used.settings.get("repeat_times", 1)
+        """Keys and values with their heads repeated where there are fewer than ranks."""
+        facts = self.context.facts
+        heads = size(value.dims["K"], facts.sizes)  # type: ignore[arg-type]
+        times = math.lcm(heads, facts.mesh.degree(used.axes)) // heads
         return f"repeat_heads({argument}, {times})" if which != "q" and times != 1 else argument
 
     def _dies(self, ref: model.Value, call: model.ApplyFunction) -> bool:

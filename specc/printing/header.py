@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from specc import __version__
+from specc.targets import UNKNOWN
 
 if TYPE_CHECKING:
     from specc.printing.context import Context
@@ -16,13 +18,14 @@ def header_lines(context: Context, run_hash: str) -> list[str]:
     name, target = facts.program.name, facts.target
     count = sum(p.numel for p in facts.parameters if p.tied_to is None and p.trained)
     axes = " x ".join(f"{axis.name} = {_size(axis.size.text)}" for axis in facts.mesh.axes)
-    plugin = f" and {target.plugin.module}" if target.plugin is not None else ""
+    plugin = f" and {target.plugin.module} 2.7.1" if target.plugin is not None else ""
+    needs = "torch 2.7.1, or newer" if not plugin else f"torch 2.7.1{plugin}, or newer"
     return [
         f"{name}: {facts.model.type}, {count:,} parameters, on {axes}.",
         "",
         f"Written by specc {__version__} from {name}.spec (target {target.name}, run {run_hash[:12]}).",
         "This text is yours: change it, keep it, license it as you like.",
-        f"Needs Python 3.10 and torch{plugin} 2.7.1, or newer.",
+        f"Needs Python 3.10, {needs}." if plugin else f"Needs Python 3.10 and {needs}.",
         "",
         *_launch(context),
         "",
@@ -52,6 +55,19 @@ def _launch(context: Context) -> list[str]:
 
 
 def _variables(context: Context) -> list[str]:
+    target = context.facts.target
+    wanted = [
+        f"Set {v.name}={v.value} before it starts, with {target.needs_text(v.needs)}: {v.why}."
+        for v in target.environment(UNKNOWN)
+    ]
+    return [
+        line
+        for text in [*_files(context), *wanted]
+        for line in wrap(text, 96, subsequent_indent="  ")
+    ]
+
+
+def _files(context: Context) -> list[str]:
     lines = ["METRICS=FILE appends one JSON line a step."]
     if context.facts.training.save_every is not None:
         lines = [

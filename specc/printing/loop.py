@@ -9,6 +9,7 @@ from specc.printing.batches import reads_files, source_lines
 from specc.printing.constants import seen
 from specc.printing.context import Context, literal
 from specc.printing.fit import fit
+from specc.printing.values import value_names
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
     """`train(model, optimizer, batches, start)`: a generator of records."""
     facts = context.facts
     training = facts.training
-    names = ", ".join(field.name for field in training.fields)
+    names = ", ".join(value_names(facts)[field.name] for field in training.fields)
     dynamic = ignored(facts)
     lines = [
         "def train(model, optimizer, batches, start=0):",
         '    """Train from step `start`; yields a record of each step, its tensors still on the device."""',
         "    for step in range(start, STEPS):",
-        f"        total = torch.zeros({2 if dynamic else '()'}, device=DEVICE)",
+        f"        mean = torch.zeros({2 if dynamic else '()'}, device=DEVICE)",
         *_micro_loop(facts),
     ]
     body = [f"{names} = next(batches)"]
@@ -37,7 +38,7 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
         body.append("seed_dropout(model, SEED, step * ACCUMULATE + micro)")
     body += [*_loss_lines(context, tail), *_backward(context), *_count(context, dynamic)]
     for line in body:
-        lines.extend(fit(line, 12))
+        lines.extend([" " * 12 + line] if line.startswith("#") else fit(line, 12))
     lines += [f"        {line}" for line in _update(context, dynamic)]
     return lines
 
@@ -47,7 +48,7 @@ def ignored(facts: Facts) -> str | None:
     for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
         record = find("losses", term.function)
         if record.ignore is not None and settings[record.ignore] != -100:
-            return term.arguments[-1]
+            return value_names(facts)[term.arguments[-1]]
     return None
 
 
@@ -81,17 +82,21 @@ def _loss_lines(context: Context, tail: Tail | None) -> list[str]:
     facts = context.facts
     model = facts.model.block
     assert model is not None
-    inputs = ", ".join(name for name, _ in model.inputs)
+    names = value_names(facts)
+    inputs = ", ".join(names[name] for name, _ in model.inputs)
     if tail is not None:
-        text = f"model({inputs}, {tail.labels})"
+        text = f"model({inputs}, {names[tail.labels]})"
         return [f"loss = {_share(context, text, 0)}"]
     used = {name for term in facts.training.loss for name in term.arguments}
-    results = [name if name in used else "_" for name, _ in model.results]
-    lines = [f"{', '.join(str(name) for name in results)} = model({inputs})"]
+    results = [
+        names[name] if name is not None and name in used else "_" for name, _ in model.results
+    ]
+    lines = [f"{', '.join(results)} = model({inputs})"]
     terms = []
     for number, term in enumerate(facts.training.loss):
         record = find("losses", term.function)
-        text = record.construct(term.arguments, facts.training.loss_settings[number])
+        arguments = tuple(names[name] for name in term.arguments)
+        text = record.construct(arguments, facts.training.loss_settings[number])
         terms.append(_share(context, text, number))
     lines.append(f"loss = {' + '.join(terms)}")
     return lines
@@ -140,7 +145,13 @@ def _names(shape: Shape) -> list[str]:
 
 
 def _backward(context: Context) -> list[str]:
-    return [f"(loss * {averaged(context)}).backward()"]
+    facts = context.facts
+    if facts.mesh.world == 1 and not facts.mesh.world_is_open:
+        return ["loss.backward()"]
+    return [
+        "# Each loss is a share of the mean: gradients are summed, so undo their average.",
+        f"(loss * {averaged(context)}).backward()",
+    ]
 
 
 def averaged(context: Context) -> str:
@@ -171,14 +182,14 @@ def averaged_lines(context: Context) -> list[str]:
 
 def _count(context: Context, dynamic: str | None) -> list[str]:
     if dynamic is None:
-        return ["total += loss.detach()"]
+        return ["mean += loss.detach()"]
     number, settings = next(
         (i, s)
         for i, s in enumerate(context.facts.training.loss_settings)
         if s.get("ignore", -100) != -100
     )
     del number
-    return [f"total += torch.stack((loss.detach(), count_valid({dynamic}, {settings['ignore']})))"]
+    return [f"mean += torch.stack((loss.detach(), count_valid({dynamic}, {settings['ignore']})))"]
 
 
 # -------------------------------------------------------------------------------------- update
@@ -190,8 +201,8 @@ def _update(context: Context, dynamic: str | None) -> list[str]:
     factor = ""
     if dynamic is not None:
         lines += [
-            "dist.all_reduce(total)",
-            f"factor = {count_text(context, 0)} / total[1]  # counted labels may be fewer",
+            "dist.all_reduce(mean)",
+            f"factor = {count_text(context, 0)} / mean[1]  # counted labels may be fewer",
         ]
         factor = ", factor"
     parameters = "model.parameters()"
@@ -204,8 +215,8 @@ def _update(context: Context, dynamic: str | None) -> list[str]:
     lines += _rate(context)
     lines += ["optimizer.step()", "optimizer.zero_grad()"]
     if dynamic is None:
-        lines.append("dist.all_reduce(total)")
-    loss = "total[0] * factor" if dynamic is not None else "total"
+        lines.append("dist.all_reduce(mean)")
+    loss = "mean[0] * factor" if dynamic is not None else "mean"
     constant = seen(context).name
     words = f'"step": step, "loss": {loss}, "grad_norm": norm, "lr": lr, "{constant.lower()}": {constant}'
     return [*lines, *fit(f"yield {{{words}}}")]
@@ -250,11 +261,7 @@ def main_lines(context: Context) -> list[str]:
     else:
         body.append("device = torch.device(DEVICE)")
     axes = ", ".join(f'"{axis.name}": {axis.name.upper()}' for axis in facts.mesh.axes)
-    timeout = (
-        f"timedelta(seconds={training.timeout_s:g})"
-        if training.timeout_s
-        else "timedelta(minutes=10)"
-    )
+    timeout = _timeout(training.timeout_s or 600)
     body.append(f'join("{facts.program.name}", BACKEND, device, {{{axes}}}, {timeout}, __file__)')
     body.extend(target.tf32 if training.matmul == "tf32" else target.full_fp32)
     if training.deterministic:
@@ -285,6 +292,11 @@ def main_lines(context: Context) -> list[str]:
     return [*lines, "    log.summary()", "    dist.barrier()", "    dist.destroy_process_group()"]
 
 
+def _timeout(seconds: float) -> str:
+    whole = seconds % 60 == 0
+    return f"timedelta(minutes={seconds / 60:g})" if whole else f"timedelta(seconds={seconds:g})"
+
+
 def _evaluate(context: Context) -> list[str]:
     training = context.facts.training
     if training.evaluate_every is None:
@@ -303,13 +315,16 @@ def held_out_lines(context: Context, tail: Tail | None) -> list[str]:
         return []
     model = context.facts.model.block
     assert model is not None
-    names = ", ".join(f.name for f in training.fields)
-    inputs = ", ".join(name for name, _ in model.inputs)
+    local = value_names(context.facts)
+    names = ", ".join(local[f.name] for f in training.fields)
+    inputs = ", ".join(local[name] for name, _ in model.inputs)
     term, settings = training.loss[0], training.loss_settings[0]
     if tail is not None:
-        text = f"model({inputs}, {tail.labels})"
+        text = f"model({inputs}, {local[tail.labels]})"
     else:
-        results = [f"model({inputs})" if a in dict(model.results) else a for a in term.arguments]
+        results = [
+            f"model({inputs})" if a in dict(model.results) else local[a] for a in term.arguments
+        ]
         text = find("losses", term.function).construct(tuple(results), settings)
     count = " * ".join(context.local(entry) for entry in _counted(context.facts, 0))
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import attrs
@@ -24,6 +25,13 @@ def list_counts(root: Module) -> dict[str, int]:
     return {m.path: len(m.children) for m in root.walk() if isinstance(m.what, model.PartList)}
 
 
+STORED = {
+    "replicate": "Every rank keeps all parameters",
+    "params": "Parameters, gradients and optimizer state sharded",
+    "grads": "Gradients and optimizer state sharded",
+    "optim": "Optimizer state sharded",
+}
+
 # ---------------------------------------------------------------------------------------- shard
 
 
@@ -33,7 +41,8 @@ def shard_lines(context: Context) -> list[str]:
     if storage.kind == "ddp":
         return []
     policies = _policies(storage.units)
-    lines = ["def shard(model, mesh):", f'    """{_shard_doc(context)}"""']
+    rule = f"  # {context.place(storage.rule)}" if storage.rule is not None else ""
+    lines = [f"def shard(model, mesh):{rule}", *_shard_doc(context)]
     for name, precision in policies.items():
         words = f"param_dtype={DTYPES[precision.params]}, reduce_dtype={DTYPES[precision.reduce]}"
         lines.extend(fit(f"{name} = MixedPrecisionPolicy({words})", 4))
@@ -71,24 +80,18 @@ def _unit_words(unit: Unit, policies: dict[str, Precision]) -> str:
     return words
 
 
-def _shard_doc(context: Context) -> str:
+def _shard_doc(context: Context) -> list[str]:
     facts = context.facts
     storage = facts.layout.storage
     types = [_unit_name(facts.model, unit) for unit in storage.units if unit.modules != ("",)]
     each = ", ".join(f"each {name}" for name in dict.fromkeys(types))
     units = f"one unit for {each}, one for the rest" if each else "one unit"
     root = storage.units[-1].precision
-    kind = {
-        "replicate": "copies on every rank",
-        "params": "parameters sharded",
-        "grads": "gradients sharded",
-        "optim": "optimizer state sharded",
-    }[storage.kind]
-    dtype = (
-        "" if root.params == "fp32" else f"; {root.params} in compute, {root.reduce} in reduction"
-    )
-    place = f"  {context.place(storage.rule)}" if storage.rule is not None else ""
-    return f"FSDP2, {kind}: {units}{dtype}.{place}"
+    rest = [f"FSDP2 with {units}."]
+    if (root.params, root.reduce) != ("fp32", "fp32"):
+        rest.append(f"Arithmetic in {root.params}, reduction of gradients in {root.reduce}.")
+    lines = wrap(" ".join(rest), 96)
+    return [f'    """{STORED[storage.kind]}.', "", *(f"    {line}" for line in lines), '    """']
 
 
 def _unit_name(root: Module, unit: Unit) -> str:

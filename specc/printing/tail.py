@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import attrs
@@ -40,7 +41,7 @@ class Tail:
         """The methods `forward(ids, labels=None)`, `tail` where it is more than one part, and `loss`."""
         forward.print_statements(self.statements)
         entry = forward.expressions.code(self.entry).text
-        name = entry if entry.isidentifier() else forward.locals.fresh("x", "h", "y", "z")
+        name = entry if entry.isidentifier() else _reused(entry, forward)
         if name != entry:
             forward.lines.append(f"{name} = {entry}")
         before, forward.lines = forward.lines, []
@@ -66,6 +67,12 @@ class Tail:
             body = text.replace(own, name)
             lines += ["", f"    def logits(self, {name}):", *fit(f"return {body}", 8)]
         return [*lines, "", f"    def loss(self, {name}, {labels}):", *fit(f"return {loss}", 8)]
+
+
+def _reused(entry: str, forward: Forward) -> str:
+    """A name for the value that enters the tail: that of the one value it is made of, if it is one."""
+    read = {word for word in re.findall(r"(?<![.\w])\w+", entry) if word in forward.locals.taken}
+    return read.pop() if len(read) == 1 else forward.locals.fresh("x", "h", "y", "z")
 
 
 def find_tail(facts: Facts) -> Tail | None:
