@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 from functools import cache
 from pathlib import Path
@@ -50,9 +49,6 @@ def test_every_code_in_the_source_has_a_page() -> None:
     assert missing == {}
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("specc.api") is None, reason="the checks are not all there yet"
-)
 def test_every_page_is_of_a_code_that_the_source_reports() -> None:
     assert sorted(set(CODES) - used_codes().keys()) == []
 
