@@ -6,7 +6,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from specc import __version__
-from specc.targets import UNKNOWN
 
 if TYPE_CHECKING:
     from specc.printing.context import Context
@@ -58,7 +57,7 @@ def _variables(context: Context) -> list[str]:
     target = context.facts.target
     wanted = [
         f"Set {v.name}={v.value} before it starts, with {target.needs_text(v.needs)}: {v.why}."
-        for v in target.environment(UNKNOWN)
+        for v in target.variables
     ]
     return [
         line

@@ -116,7 +116,7 @@ class Target:
         arch_prefix: `mp_` of `mp_22`.
         cards: names that people know an architecture by.
         floor: what is taken for granted of a machine that is not known.
-        variables: what the launcher sets.
+        variables: what a launcher sets, each on the machines that need it.
         harmless: values that these variables must not differ from, if somebody has set them.
     """
 
@@ -165,8 +165,12 @@ class Target:
         return Lack(self, capability, platform, is_certain=met is False)
 
     def environment(self, platform: Platform) -> tuple[Variable, ...]:
-        """The variables to set on a machine; if it is not known, those that some machines need."""
-        return tuple(v for v in self.variables if v.needs.met(platform, self.floor) is not False)
+        """The variables to set on a machine; none that only some machines need if it is not known.
+
+        What a launcher sets blindly can break a training: see `harmless`. A text for people shows
+        `variables`, each with `needs_text`.
+        """
+        return tuple(v for v in self.variables if v.needs.met(platform, self.floor))
 
     def harmful(self, platform: Platform, environ: Mapping[str, str]) -> tuple[Variable, ...]:
         """Variables that somebody has set to a value that breaks a training on this machine."""

@@ -176,7 +176,7 @@ def test_a_machine_that_is_not_known_gets_a_warning() -> None:
         (S4000_2_7, []),
         (S5000_2_7, ["TORCH_MUSA_FSDP2_OVERLAP_LEVEL=2"]),
         (S5000_2_11, ["TORCH_MUSA_FSDP2_COMM_TYPE=1"]),
-        (UNKNOWN, ["TORCH_MUSA_FSDP2_OVERLAP_LEVEL=2", "TORCH_MUSA_FSDP2_COMM_TYPE=1"]),
+        (UNKNOWN, []),
     ],
 )
 def test_the_launcher_of_musa_sets_overlap_by_version_and_hardware(
