@@ -1,6 +1,7 @@
 """Saves and loads a training: a whole checkpoint or none, on the same mesh or another."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -39,8 +40,8 @@ def save(
         if dist.get_rank() == 0:
             print(f"{path} is there already and stays as it is: step {step} is not saved")
         return
-    weights, states = get_state_dict(model, optimizer)
-    state = {"model": weights, "optimizer": states, "step": torch.tensor(step)}
+    weights, gathered = get_state_dict(model, optimizer)
+    state = {"model": weights, "optimizer": gathered["state"], "step": torch.tensor(step)}
     state_dict_saver.save(state, checkpoint_id=unfinished)
     dist.barrier()
     if dist.get_rank() == 0:
@@ -88,19 +89,16 @@ def load(
     Exits with a message if there is no such checkpoint, or it is not whole or of another model.
     """
     path = find_checkpoint(Path(folder), which)
-    weights, states = get_state_dict(model, optimizer)
-    check_same_model(path, check_whole(path), weights)
-    state = {"model": weights, "optimizer": states, "step": torch.tensor(0)}
+    weights, gathered = get_state_dict(model, optimizer)
+    state = {"model": weights, "optimizer": gathered["state"], "step": torch.tensor(0)}
+    check_same(path, check_whole(path), state)
     state_dict_loader.load(state, checkpoint_id=path)
-    settings = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
     set_state_dict(
         model,
         optimizer,
         model_state_dict=state["model"],
-        optim_state_dict=state["optimizer"],
+        optim_state_dict={**gathered, "state": state["optimizer"]},
     )
-    for group, own in zip(optimizer.param_groups, settings, strict=True):
-        group.update(own)
     return int(state["step"])
 
 
@@ -129,14 +127,14 @@ def check_whole(path: Path) -> Metadata:
     return metadata
 
 
-def check_same_model(path: Path, metadata: Metadata, weights: dict) -> None:
-    """Exit with a message if names or shapes in the checkpoint are not those of the model."""
+def check_same(path: Path, metadata: Metadata, state: dict) -> None:
+    """Exit with a message if names or shapes in a checkpoint are not those of `state`."""
     saved = {
-        name.removeprefix("model."): tuple(entry.size)
+        name: tuple(entry.size)
         for name, entry in metadata.state_dict_metadata.items()
-        if name.startswith("model.") and isinstance(entry, TensorStorageMetadata)
+        if isinstance(entry, TensorStorageMetadata)
     }
-    own = {name: tuple(weight.shape) for name, weight in weights.items()}
+    own = {name: tuple(tensor.shape) for name, tensor in named_tensors(state)}
     lines = [
         f"\n  {name}: {saved.get(name, 'nothing')} there, {own.get(name, 'nothing')} here"
         for name in sorted(saved.keys() | own.keys())
@@ -144,4 +142,14 @@ def check_same_model(path: Path, metadata: Metadata, weights: dict) -> None:
     ]
     if lines:
         more = [f"\n  and {len(lines) - 10} more"] if len(lines) > 10 else []
-        raise SystemExit("".join([f"{path} holds another model", *lines[:10], *more]))
+        what = "model" if any(line.startswith("\n  model.") for line in lines) else "optimizer"
+        raise SystemExit("".join([f"{path} holds another {what}", *lines[:10], *more]))
+
+
+def named_tensors(state: dict, prefix: str = "") -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of a nested dict, under the names that a checkpoint gives them."""
+    for name, value in state.items():
+        if isinstance(value, torch.Tensor):
+            yield f"{prefix}{name}", value
+        elif isinstance(value, dict):
+            yield from named_tensors(value, f"{prefix}{name}.")

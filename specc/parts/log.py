@@ -23,9 +23,7 @@ class Log:
     def __init__(self, rank: int, path: str | None, every: int, warmup: int = 0) -> None:
         self.rank, self.every, self.warmup = rank, every, warmup
         self.file = Path(path) if path and rank == 0 else None
-        if self.file:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            self.restart = count_runs(self.file)
+        self.restart = count_runs(self.file) if self.file else 0
         self.steps = self.talked_steps = 0
         self.recorded = self.talked = self.warm = time.perf_counter()
 
@@ -65,8 +63,17 @@ class Log:
 
 
 def count_runs(path: Path) -> int:
-    """How many trainings have appended to `path`."""
-    text = path.read_bytes() if path.exists() else b""
+    """How many trainings have written to `path`, which is made if it is not there.
+
+    Exits with a message if it cannot be written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab+") as file:
+            file.seek(0)
+            text = file.read()
+    except OSError as error:
+        raise SystemExit(f"{path}: {error.strerror}, so no record can be written") from None
     restarts = re.findall(rb'"restart": (\d+)', text)
     return int(restarts[-1]) + 1 if restarts else int(bool(text))
 

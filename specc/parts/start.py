@@ -38,7 +38,7 @@ def join(
     """
     needed = math.prod(mesh.values())
     axes = " x ".join(f"{axis}={degree}" for axis, degree in mesh.items())
-    needs = f"{name} needs {needed} ranks ({axes})"
+    needs = f"{name} needs {needed} rank{'s' * (needed > 1)} ({axes})"
     if dist.is_initialized():  # by the program that called us
         if dist.get_world_size() != needed:
             raise ValueError(f"{needs}, the process group has {dist.get_world_size()}")

@@ -47,11 +47,11 @@ def window_start(sample: int, size: int, length: int, shuffle: int | None) -> in
     return permute(index, count, shuffle, "window", epoch) * length + offset
 
 
-def check_ids(ids: torch.Tensor, vocab: int, source: str) -> None:
+def check_ids(ids: torch.Tensor, vocab: int) -> None:
     """Exit with a message if an id lies outside [0, vocab)."""
     low, high = ids.aminmax()
     if low < 0 or high >= vocab:
         raise SystemExit(
-            f"{source}: token ids from {low:,} to {high:,} in a vocabulary of {vocab:,}: "
-            "another tokenizer, or ids of another type"
+            f"the data has token ids from {low:,} to {high:,}, the vocabulary has {vocab:,}: "
+            "it was made with another tokenizer, or stored in another type"
         )

@@ -75,7 +75,9 @@ def test_a_wrong_world_is_said_once_by_ranks_that_all_end(tmp_path: Path) -> Non
 
     assert code != 0
     assert output.count("toy needs 8 ranks (dp=4 x cp=2), torchrun started 2") == 1, output
-    assert len(re.findall("exitcode  : -?[1-9]", output)) == 2, output  # of both ranks
+    codes = re.findall(r"exitcode  : (-?\d+)", output)  # of both ranks, or of the first to end
+    assert codes, output
+    assert "0" not in codes, output
     assert not list(tmp_path.glob("joined_*"))
 
 

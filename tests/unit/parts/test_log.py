@@ -134,3 +134,8 @@ def test_a_training_that_ends_in_its_warmup_has_no_speed(
     log.summary()
 
     assert capsys.readouterr().out == "2 steps, loss 0.3333\n"
+
+
+def test_a_file_that_cannot_be_written_is_said_before_the_first_step(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="Is a directory, so no record can be written"):
+        Log(0, str(tmp_path), every=1)
