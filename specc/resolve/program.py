@@ -39,7 +39,7 @@ def resolve(file: tree.File, path: Path, report: Report) -> Program | None:
 
 def declare(file: tree.File, report: Report) -> Scope:
     """The names that a file declares itself; a name declared twice is reported."""
-    scope = Scope(file.source, file.poisoned)
+    scope = Scope(file.source, file.poisoned, incomplete=file.incomplete)
     lowered: dict[str, tree.DimDecl] = {}
     for declaration in file.declarations:
         match declaration:

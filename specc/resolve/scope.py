@@ -33,6 +33,7 @@ class Scope:
     externs: dict[str, tree.Extern] = attrs.field(factory=dict)
     clusters: dict[str, tree.Cluster] = attrs.field(factory=dict)
     used: set[str] = attrs.field(factory=set)
+    incomplete: frozenset[str] = frozenset()
 
 
 @attrs.frozen(eq=False)

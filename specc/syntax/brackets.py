@@ -105,7 +105,8 @@ class Balance:
         )
         end = next(following, self.lexemes[-1].end)
         self.cuts.append(Cut(start, end, "\n"))
-        self.damaged.append(start)
+        head = self.heads[self.open[0].line][0]
+        self.damaged.append(self.lexemes[head].start)
         self.open.clear()
         return True
 

@@ -97,6 +97,10 @@ class _Dims:
 def _extern(maker: Maker, kids: Kids, span: Span) -> tree.Extern:
     _, path, _, name, statics, params, _, results, body = kids
     inits = [each for each in body if isinstance(each, _Init)]
+    for again in inits[1:]:
+        also = ((inits[0].span, "first here"),)
+        title = "`init` stands twice in one extern block"
+        maker.report.error("E0127", again.span, title, "again here", also=also)
     dims = [each for each in body if isinstance(each, _Dims)]
     return tree.Extern(
         text(maker, path),
@@ -130,23 +134,33 @@ def _extern_dims(maker: Maker, kids: Kids, _span: Span) -> _Dims:
 # ------------------------------------------------------------------------------- statements
 
 
-def _bind(maker: Maker, kids: Kids, span: Span) -> tree.Bind:
+def _bind(maker: Maker, kids: Kids, span: Span) -> tree.Bind | tree.Assign:
     name, _, what, _, value = kids
-    what = what if value is None else _type_of_value(maker, what)
-    return tree.Bind(str(name), what, value, span, maker.place(name))
+    if value is None:
+        return tree.Bind(str(name), what, None, span, maker.place(name))
+    type_ = _type_of_value(maker, what)
+    if type_ is None:
+        return tree.Assign((str(name),), value, span, (maker.place(name),))
+    return tree.Bind(str(name), type_, value, span, maker.place(name))
 
 
-def _type_of_value(maker: Maker, what: tree.Expr) -> tree.Type:
-    """`bf16[B, S]` or `[B, S]`, read as an expression because a part may stand in its place."""
+def _type_of_value(maker: Maker, what: tree.Expr) -> tree.Type | None:
+    """`bf16[B, S]` or `[B, S]`, read as an expression because a part may stand in its place.
+
+    None where it is no type, which is then reported.
+    """
     match what:
         case tree.ListOf(items, span):
             maker.open_lists.pop(span.start, None)
             return tree.Type(None, tree.Shape(items, span), span)
         case tree.Item(tree.Name(name), indices, span):
-            entries = tuple(_shape_entry(maker, index) for index in indices)
+            entries = [_shape_entry(maker, index) for index in indices]
+            if None in entries:
+                return None
             # The brackets are what follows the name.
             brackets = Span(span.source, what.base.span.end, span.end)
-            return tree.Type(name, tree.Shape(entries, brackets), span)
+            shape = tree.Shape(tuple(entry for entry in entries if entry), brackets)
+            return tree.Type(name, shape, span)
         case _:
             maker.report.error(
                 "E0124",
@@ -155,10 +169,10 @@ def _type_of_value(maker: Maker, what: tree.Expr) -> tree.Type:
                 "expected `[..]`, with a dtype before it or none",
                 helps=("a part takes no `=`: write the part, and the value on a line of its own",),
             )
-            return tree.Type(None, tree.Shape((tree.Others(what.span),), what.span), what.span)
+            return None
 
 
-def _shape_entry(maker: Maker, index: tree.Index) -> tree.Expr | tree.Others:
+def _shape_entry(maker: Maker, index: tree.Index) -> tree.Expr | tree.Others | None:
     match index:
         case tree.Range(None, None, span):
             return tree.Others(span)
@@ -169,7 +183,7 @@ def _shape_entry(maker: Maker, index: tree.Index) -> tree.Expr | tree.Others:
                 f"`{brief(span.text)}` picks elements, and this is a shape",
                 "expected a dim",
             )
-            return tree.Others(span)
+            return None
         case _:
             return index
 
