@@ -50,7 +50,12 @@ def constant(value: float) -> Callable[..., Tensor]:
 
 
 @torch.no_grad()
-def init_weights(model: nn.Module, table: Mapping[str, Callable[..., Tensor]], seed: int) -> None:
+def init_weights(
+    model: nn.Module,
+    table: Mapping[str, Callable[..., Tensor]],
+    seed: int,
+    skip: tuple[str, ...] = (),
+) -> None:
     """Fill every parameter and persistent buffer by its row of the table.
 
     A tensor is read as rows, counted over all dims but the last, and drawn in blocks of rows, each
@@ -60,11 +65,12 @@ def init_weights(model: nn.Module, table: Mapping[str, Callable[..., Tensor]], s
     Args:
         table: names as in model.named_parameters(), where `*` stands for one index of a list; of
             several rows that fit, the one with the fewest `*` holds.
+        skip: beginnings of names that are left alone.
 
     Raises:
         ValueError: if a tensor has no row, or a row no tensor.
     """
-    tensors = stored_tensors(model)
+    tensors = {n: t for n, t in stored_tensors(model).items() if not n.startswith(skip)}
     rows = {name: row_of(name, table) for name in tensors}
     missing = [name for name, row in rows.items() if row is None]
     unused = [row for row in table if row not in rows.values()]

@@ -12,6 +12,7 @@ from specc.printing.fit import fit, fit_body
 from specc.printing.forward import Forward
 from specc.printing.lists import list_text
 from specc.printing.names import Names
+from specc.printing.segments import segmented_lines
 from specc.program import model
 from specc.resolve.values import scalar_names
 from specc.vocabulary.find import find
@@ -113,7 +114,9 @@ class Classes:
         assert block is not None
         varying = self.varying.get(block.key, frozenset())
         is_root = module is self.context.facts.model
-        forward = Forward(self.context, module, varying)
+        forward = Forward(
+            self.context, module, varying, clones_views=is_root and self._is_plain_fsdp()
+        )
         body = self._forward_lines(forward, self.tail if is_root else None)
         parts, groups = self._parts(module, varying)
         groups = {**groups, **forward.groups}
@@ -124,6 +127,11 @@ class Classes:
         text.lines.append("")
         text.lines.extend(body)
         return text
+
+    def _is_plain_fsdp(self) -> bool:
+        """FSDP2 without a dtype of its own for results: then it wants results that are no views."""
+        facts = self.context.facts
+        return facts.layout.storage.kind != "ddp" and facts.model.precision.params == "fp32"
 
     def _constructor(self, text: ClassText, forward: Forward, parts: list[str]) -> list[str]:
         words = ", ".join(["self", *text.groups, *text.settings])
@@ -141,6 +149,9 @@ class Classes:
     def _forward_lines(self, forward: Forward, tail: Tail | None) -> list[str]:
         if tail is not None:
             return tail.print_into(forward)
+        rule = forward.module.recompute
+        if rule is not None and rule.keep:
+            return segmented_lines(forward, rule.keep)
         forward.print_statements(forward.block.statements)
         head = f"def forward({', '.join(['self', *forward.inputs])}):"
         return [*fit(head, 4), *fit_body(forward.lines, 8)]
@@ -228,8 +239,13 @@ class Classes:
 
     def _foreign(self, module: Module, what: model.Foreign) -> str:
         extern = self.context.facts.program.externs[what.extern]
-        words = [f"{name}={literal(value)}" for name, value in module.settings.items()]
-        return f'own_module("{module.path}", lambda: {extern.attribute}({", ".join(words)}))'
+        dims = {name: entry_text(entry) for name, entry in what.dims.items()}
+        words = [
+            f"{f'{a.name}=' if a.name else ''}{self.context.real(a.value, dims)}"
+            for a in extern.declaration.init or ()
+        ]
+        made = f"{extern.attribute}({', '.join(words)})"
+        return f'own_module(SEED, "{module.path}", lambda: {made})'
 
 
 def varying_statics(root: Module) -> dict[str, frozenset[str]]:

@@ -25,6 +25,7 @@ class Forward:
     Args:
         module: a module of the class; all of them print alike.
         varying: static settings that are constructor arguments of the class.
+        clones_views: whether results that are views of other tensors are copied.
 
     Attributes:
         lines: the body so far, without indentation.
@@ -32,12 +33,20 @@ class Forward:
         used_statics: constructor arguments that forward reads.
     """
 
-    def __init__(self, context: Context, module: Module, varying: frozenset[str]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        module: Module,
+        varying: frozenset[str],
+        *,
+        clones_views: bool = False,
+    ) -> None:
         assert module.block is not None
         self.context = context
         self.module = module
         self.block: BlockClass = module.block
         self.varying = varying
+        self.clones_views = clones_views
         self.locals = Names()
         self.inputs = [self.locals.of(name) for name, _ in self.block.inputs]
         self.lines: list[str] = []
@@ -73,8 +82,21 @@ class Forward:
                 case model.Assign(names, value):
                     self._assign(names, value)
                 case model.Return(values):
-                    texts = [self.expressions.code(value).text for value in values]
+                    texts = [self._result(value) for value in values]
                     self.lines.append(f"return {', '.join(texts)}")
+
+    def _result(self, value: model.Value) -> str:
+        text = self.expressions.code(value).text
+        return method(text, ".clone()") if self.clones_views and self._is_view(value) else text
+
+    def _is_view(self, value: model.Value) -> bool:
+        """Whether torch makes a value as a view of another tensor."""
+        if isinstance(value, model.Rearrange):
+            return True
+        if not isinstance(value, model.ApplyPart) or len(value.types[0].shape) < 3:
+            return False
+        child = self.module.child(value.part)
+        return child.type == "Linear" and len(child.parameters) == 2  # bias: a flat result, viewed
 
     def _assign(self, names: tuple[str, ...], value: model.Value) -> None:
         self.wanted = names
@@ -101,10 +123,16 @@ class Forward:
 
     def call(self, target: str, child: Module, arguments: list[str]) -> str:
         """One module called, in its own precision, recomputed in backward where a rule says so."""
-        outer, inner = self.module.precision.params, child.precision.params
-        differs = outer != inner and _has_parameters(child)
+        outer, inner = self.module.precision.params, _precisions(child)
+        if len(inner) > 1 and isinstance(child.what, model.Chain):
+            text = arguments[0]  # parts of the chain differ: each is called on its own
+            for number, item in enumerate(child.children):
+                text = self.call(f"{target}[{number}]", item, [text])
+            return text
+        own = next(iter(inner), outer)
+        differs = own != outer
         if differs:
-            arguments = [method(a, f".to({DTYPES[inner]})") for a in arguments]
+            arguments = [method(a, f".to({DTYPES[own]})") for a in arguments]
         inside = ", ".join(arguments)
         if child.recompute is not None and not child.recompute.keep:
             text = f"checkpoint({target}, {inside}, use_reentrant=False)"
@@ -160,7 +188,8 @@ class Forward:
         return slices
 
     def _form(self, element: Module) -> tuple[object, ...]:
-        return (element.recompute, element.precision.params, _has_parameters(element))
+        recomputed = element.recompute is not None and not element.recompute.keep
+        return (recomputed and element.recompute, _precisions(element))
 
     # --------------------------------------------------------------------------- functions
 
@@ -244,5 +273,10 @@ def value_uses(value: model.Value) -> list[str]:
             return []
 
 
-def _has_parameters(module: Module) -> bool:
-    return any(inner.parameters for inner in module.walk())
+def _precisions(module: Module) -> frozenset[str]:
+    """Dtypes that a module wants its inputs in: its own as a block, those of its parts as a chain."""
+    if isinstance(module.what, (model.Chain, model.PartList)):
+        return frozenset(p for child in module.children for p in _precisions(child))
+    if any(inner.parameters for inner in module.walk()):
+        return frozenset({module.precision.params})
+    return frozenset()

@@ -40,12 +40,11 @@ def shard_lines(context: Context) -> list[str]:
     storage = context.facts.layout.storage
     if storage.kind == "ddp":
         return []
-    policies = _policies(storage.units)
+    policies = _policies(tuple(u for u in storage.units if u.modules != ("",)))
     rule = f"  # {context.place(storage.rule)}" if storage.rule is not None else ""
     lines = [f"def shard(model, mesh):{rule}", *_shard_doc(context)]
     for name, precision in policies.items():
-        words = f"param_dtype={DTYPES[precision.params]}, reduce_dtype={DTYPES[precision.reduce]}"
-        lines.extend(fit(f"{name} = MixedPrecisionPolicy({words})", 4))
+        lines.extend(fit(f"{name} = {_policy_text(precision)}", 4))
     actions = [(u.modules, _unit_words(u, policies)) for u in storage.units if u.modules != ("",)]
     for loop in loops(actions, list_counts(context.facts.model)):
         indent, base = (8, loop.variable) if loop.variable else (4, loop.source)
@@ -56,8 +55,18 @@ def shard_lines(context: Context) -> list[str]:
             what = modules[0] if len(modules) == 1 else f"[{', '.join(modules)}]"
             lines.extend(fit(f"fully_shard({what}, mesh=mesh{words})", indent))
     root = next(unit for unit in storage.units if unit.modules == ("",))
-    lines.extend(fit(f"fully_shard(model, mesh=mesh{_unit_words(root, policies)})", 4))
+    words = _unit_words(root, {})
+    if (root.precision.params, root.precision.reduce) != ("fp32", "fp32"):
+        policy = _policy_text(root.precision, ", output_dtype=torch.float32")
+        lines.extend(fit(f"root = {policy}", 4))
+        words = f", mp_policy=root{words}"
+    lines.extend(fit(f"fully_shard(model, mesh=mesh{words})", 4))
     return lines
+
+
+def _policy_text(precision: Precision, more: str = "") -> str:
+    words = f"param_dtype={DTYPES[precision.params]}, reduce_dtype={DTYPES[precision.reduce]}"
+    return f"MixedPrecisionPolicy({words}{more})"
 
 
 def _policies(units: tuple[Unit, ...]) -> dict[str, Precision]:
@@ -83,20 +92,20 @@ def _unit_words(unit: Unit, policies: dict[str, Precision]) -> str:
 def _shard_doc(context: Context) -> list[str]:
     facts = context.facts
     storage = facts.layout.storage
-    types = [_unit_name(facts.model, unit) for unit in storage.units if unit.modules != ("",)]
-    each = ", ".join(f"each {name}" for name in dict.fromkeys(types))
-    units = f"one unit for {each}, one for the rest" if each else "one unit"
     root = storage.units[-1].precision
+    modules = {module.path: module for module in facts.model.walk()}
+    inner = [unit for unit in storage.units if unit.modules != ("",)]
+    alike = [u for u in inner if len(u.modules) == 1 and u.precision.params == root.params]
+    types = dict.fromkeys(modules[u.modules[0]].type or u.modules[0] for u in alike)
+    each = ", ".join(f"each {name}" for name in types)
+    units = f"one unit for {each}, one for the rest" if each else "one unit"
     rest = [f"FSDP2 with {units}."]
     if (root.params, root.reduce) != ("fp32", "fp32"):
         rest.append(f"Arithmetic in {root.params}, reduction of gradients in {root.reduce}.")
+    if len(alike) < len(inner):
+        rest.append("Parts of another precision, and tied ones, are units of their own.")
     lines = wrap(" ".join(rest), 96)
     return [f'    """{STORED[storage.kind]}.', "", *(f"    {line}" for line in lines), '    """']
-
-
-def _unit_name(root: Module, unit: Unit) -> str:
-    modules = {module.path: module for module in root.walk()}
-    return " and ".join(modules[path].type or path for path in unit.modules)
 
 
 # ----------------------------------------------------------------------------------------- init
@@ -106,11 +115,12 @@ def init_lines(context: Context) -> list[str]:
     """The table of initial weights, one row for each parameter of each class."""
     facts = context.facts
     counts = list_counts(facts.model)
+    own = own_paths(facts.model)
     draws = {
         p.name: _draw(context, module, p)
         for module in facts.model.walk()
         for p in module.parameters
-        if p.tied_to is None
+        if p.tied_to is None and not p.name.startswith(own)
     }
     lines = [
         "# How each parameter starts: drawn by seed, name and row, so every mesh starts with the same.",
@@ -121,6 +131,11 @@ def init_lines(context: Context) -> list[str]:
         lines.append(f'    "{form}": {common},')
         lines.extend(f'    "{name}": {draws[name]},' for name in members if draws[name] != common)
     return [*lines, "}"]
+
+
+def own_paths(root: Module) -> tuple[str, ...]:
+    """Beginnings of the names of all tensors that externs draw themselves."""
+    return tuple(f"{m.path}." for m in root.walk() if isinstance(m.what, model.Foreign))
 
 
 def _draw(context: Context, module: Module, parameter: Parameter) -> str:
@@ -270,7 +285,13 @@ def _build(context: Context) -> list[str]:
                 left = access("model", ".".join(filter(None, (module.path, *tie.left))))
                 right = access("model", ".".join(filter(None, (module.path, *tie.right))))
                 lines.append(f"    {left} = {right}  # to_empty took them apart")
-    lines.append("    init_weights(model, INIT, SEED)")
+    own = own_paths(facts.model)
+    if own:
+        prefixes = ", ".join(f'"{path}"' for path in own)
+        lines.append(f"    init_weights(model, INIT, SEED, skip=({prefixes},))")
+        lines.append("    restore_own(model)")
+    else:
+        lines.append("    init_weights(model, INIT, SEED)")
     if ddp:
         options = facts.target.ddp_options(facts.training.accumulate)
         words = ", ".join(f"{name}={value}" for name, value in options.items())

@@ -1,0 +1,29 @@
+"""Modules that draw their own weights: made on the CPU under a seed of their own, then spread."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+from torch.distributed.tensor import DTensor
+
+from specc.parts.init import kept_slices
+from specc.parts.keyed import key_number
+
+
+def own_module(seed: int, name: str, make: Callable[[], nn.Module]) -> nn.Module:
+    """The module that `make` gives, the same on every rank, keeping a copy of what it drew."""
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.manual_seed(key_number(seed, name))
+        module = make()
+    module.drawn = {key: value.clone() for key, value in module.state_dict().items()}
+    return module
+
+
+@torch.no_grad()
+def restore_own(model: nn.Module) -> None:
+    """Give modules made by own_module their values back, on each rank the part that it keeps."""
+    for module in model.modules():
+        drawn = module.__dict__.pop("drawn", None)
+        for name, tensor in module.state_dict(keep_vars=True).items() if drawn else ():
+            local = tensor.to_local() if isinstance(tensor, DTensor) else tensor
+            local.copy_(drawn[name][kept_slices(tensor)])

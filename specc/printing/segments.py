@@ -1,0 +1,183 @@
+"""Selective recomputation: a forward cut at the calls whose results are kept.
+
+What lies between kept calls becomes methods that backward runs again; the kept calls stand in `forward`
+itself. No operator names of any device are needed, and a compiled block keeps one graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.printing.fit import fit, fit_body
+from specc.printing.forward import uses
+from specc.program import model
+
+if TYPE_CHECKING:
+    from specc.printing.forward import Forward
+
+
+@attrs.define
+class Segment:
+    """A run of statements between kept calls, or one kept call."""
+
+    statements: list[model.Statement]
+    kept: bool
+
+
+def segmented_lines(forward: Forward, keep: tuple[str, ...]) -> list[str]:
+    """The methods and the forward of a block that keeps the results of some calls."""
+    segments = _cut(forward.block.statements, keep)
+    place = forward.context.place(forward.module.recompute.span) if forward.module.recompute else ""
+    known = [name for name, _ in forward.block.inputs]
+    methods: list[str] = []
+    body: list[str] = []
+    number = 0
+    for position, segment in enumerate(segments):
+        later = [s for other in segments[position + 1 :] for s in other.statements]
+        if segment.kept:
+            body.extend(_printed(forward, segment.statements))
+        else:
+            number += 1
+            head, lines, call = _method(forward, segment, number, known, later, place)
+            methods += ["", *fit(head, 4), *lines]
+            body.append(call)
+        known += _defined(segment.statements)
+    head = f"def forward({', '.join(['self', *forward.inputs])}):"
+    return [*fit(head, 4), *fit_body(body, 8), *methods]
+
+
+def _method(
+    forward: Forward,
+    segment: Segment,
+    number: int,
+    known: list[str],
+    later: list[model.Statement],
+    place: str,
+) -> tuple[str, list[str], str]:
+    """Signature and body of a recomputed method, and the line that calls it."""
+    inside = uses(tuple(segment.statements))
+    inputs = [name for name in dict.fromkeys(known) if name in inside]
+    outputs = [n for n in dict.fromkeys(_defined(segment.statements)) if n in uses(tuple(later))]
+    arguments = ", ".join(forward.locals.of(name) for name in inputs)
+    lines = _printed(forward, segment.statements)
+    target = f"self.segment_{number}"
+    call = f"checkpoint({target}, {arguments}, use_reentrant=False)  # {place}"
+    if isinstance(segment.statements[-1], model.Return):
+        return f"def segment_{number}(self, {arguments}):", fit_body(lines, 8), f"return {call}"
+    results = ", ".join(forward.locals.of(name) for name in outputs)
+    if lines[-1].startswith(f"{results} = ") and len(outputs) == 1:
+        lines[-1] = f"return {lines[-1].removeprefix(f'{results} = ')}"
+    else:
+        lines.append(f"return {results}")
+    return (
+        f"def segment_{number}(self, {arguments}):",
+        fit_body(lines, 8),
+        f"{results} = {call}",
+    )
+
+
+def _printed(forward: Forward, statements: list[model.Statement]) -> list[str]:
+    before, forward.lines = forward.lines, []
+    forward.print_statements(tuple(statements))
+    lines, forward.lines = forward.lines, before
+    return lines
+
+
+def _defined(statements: list[model.Statement]) -> list[str]:
+    return [n for s in statements if isinstance(s, model.Assign) for n in s.names if n != "_"]
+
+
+# ------------------------------------------------------------------------------------- cutting
+
+
+def _cut(statements: tuple[model.Statement, ...], keep: tuple[str, ...]) -> list[Segment]:
+    """Statements as segments; every kept call is a segment of its own, its arguments plain names."""
+    segments = [Segment([], kept=False)]
+    for statement in statements:
+        hoisted, rest = _hoist(statement, keep)
+        for arguments, call in hoisted:
+            segments[-1].statements.extend(arguments)
+            segments += [Segment([call], kept=True), Segment([], kept=False)]
+        if rest is not None:
+            segments[-1].statements.append(rest)
+    return [segment for segment in segments if segment.statements]
+
+
+def _hoist(
+    statement: model.Statement, keep: tuple[str, ...]
+) -> tuple[list[tuple[list[model.Assign], model.Assign]], model.Statement | None]:
+    """The kept calls of a statement with their arguments as assignments, and what is left of it."""
+    if isinstance(statement, model.Assign) and set(statement.names) & set(keep):
+        arguments, call = _named_arguments(statement.value)
+        return [(arguments, attrs.evolve(statement, value=call))], None
+    values = (statement.value,) if isinstance(statement, model.Assign) else statement.values
+    found = [c for value in values for c in _kept_parts(value, keep)]
+    hoisted: list[tuple[list[model.Assign], model.Assign]] = []
+    for call in found:
+        name = f"{call.part}_kept"
+        arguments, bare = _named_arguments(call)
+        hoisted.append((arguments, model.Assign((name,), bare, call.span)))
+        ref = model.Ref(name, call.types[0], call.span)
+        values = tuple(_replace(value, call, ref) for value in values)
+    if isinstance(statement, model.Assign):
+        return hoisted, attrs.evolve(statement, value=values[0])
+    return hoisted, attrs.evolve(statement, values=values)
+
+
+def _kept_parts(value: model.Value, keep: tuple[str, ...]) -> list[model.ApplyPart]:
+    match value:
+        case model.ApplyPart(part, _, arguments):
+            inner = [c for a in arguments for c in _kept_parts(a, keep)]
+            return [*inner, value] if part in keep else inner
+        case model.ApplyFunction(_, arguments):
+            return [c for a in arguments for c in _kept_parts(a, keep)]
+        case model.Arithmetic(_, left, right):
+            more = _kept_parts(right, keep) if right is not None else []
+            return [*_kept_parts(left, keep), *more]
+        case model.Rearrange(inside) | model.Cast(inside):
+            return _kept_parts(inside, keep)
+        case _:
+            return []
+
+
+def _named_arguments(call: model.Value) -> tuple[list[model.Assign], model.Value]:
+    """Assignments of the arguments that are not names yet, and the call over names."""
+    if not isinstance(call, (model.ApplyPart, model.ApplyFunction)):
+        return [], call
+    assigned: list[model.Assign] = []
+    names: list[model.Value] = []
+    for number, argument in enumerate(call.arguments):
+        if isinstance(argument, (model.Ref, model.Scalar, model.PartValue)):
+            names.append(argument)
+            continue
+        name = f"into_{call.part if isinstance(call, model.ApplyPart) else call.function}"
+        name += f"_{number + 1}" if len(call.arguments) > 1 else ""
+        assigned.append(model.Assign((name,), argument, argument.span))
+        names.append(model.Ref(name, _type(argument), argument.span))
+    return assigned, attrs.evolve(call, arguments=tuple(names))
+
+
+def _replace(value: model.Value, old: model.Value, new: model.Value) -> model.Value:
+    if value is old:
+        return new
+    match value:
+        case model.ApplyPart() | model.ApplyFunction():
+            return attrs.evolve(
+                value, arguments=tuple(_replace(a, old, new) for a in value.arguments)
+            )
+        case model.Arithmetic():
+            right = _replace(value.right, old, new) if value.right is not None else None
+            return attrs.evolve(value, left=_replace(value.left, old, new), right=right)
+        case model.Rearrange() | model.Cast():
+            return attrs.evolve(value, value=_replace(value.value, old, new))
+        case _:
+            return value
+
+
+def _type(value: model.Value) -> model.ValueType:
+    if isinstance(value, (model.ApplyPart, model.ApplyFunction)):
+        return value.types[0]
+    assert not isinstance(value, model.Scalar)
+    return value.type
