@@ -83,14 +83,16 @@ def overrides(arguments: Iterable[str], report: Report) -> tuple[Override, ...]:
     found: list[Override] = []
     for argument in arguments:
         if not argument.strip() or not ("=" in argument or "{" in argument):
+            path = argument.strip() or "PATH"
             raise SpeccError(
-                f"`--set {argument}` gives no value: write `--set {argument.strip() or 'PATH'}=VALUE`",
-                exit_code=2,
+                f"`--set {argument}` gives no value: write `--set {path}=VALUE`", exit_code=2
             )
         settings, findings = parse_settings(Source(COMMAND_LINE, argument))
         report.extend(_unfixable(finding) for finding in findings)
         for setting in flatten(settings, (), "--set"):
-            found += [Override(path, setting.value, argument) for path in setting.paths]
+            found += [
+                Override(path, setting.value, argument, setting.span) for path in setting.paths
+            ]
     return tuple(found)
 
 

@@ -270,7 +270,7 @@ class AxisReader:
             self.report.error(
                 "E0414",
                 lines[0].span,
-                f"`shard {kind}` keeps whole parameters between forward and backward",
+                f"`shard {kind}` keeps whole parameters after forward",
                 "this would free them",
                 helps=["write `shard params`, or leave the setting out"],
             )

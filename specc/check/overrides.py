@@ -127,9 +127,7 @@ def _levels(program: Program, situation: Situation, report: Report) -> Iterator[
             _report_choice("profile", situation.profile, None, program.profiles, report)
         else:
             yield flatten(profile.attrs, (), f"profile {profile.name}")
-    given = [
-        Assignment((o.path,), None, o.value, o.value.span, "--set") for o in situation.overrides
-    ]
+    given = [Assignment((o.path,), None, o.value, o.span, "--set") for o in situation.overrides]
     _check_once(given, report)
     yield given
 

@@ -203,7 +203,7 @@ def _group_setting(
         report_unknown("optimize", name, line.span, [*record.group, "frozen"], model.report)
         return None
     found = next(setting for setting in record.settings if setting.name == name)
-    return attrs.evolve(found, default=None)
+    return attrs.evolve(found, default=0)
 
 
 def _group(

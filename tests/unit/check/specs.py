@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from specc.check.evaluate import evaluate
 from specc.check.situations import examine
@@ -103,25 +104,25 @@ def situation(
     return Situation(target, profile, layout, overrides, world)
 
 
-def facts(text: str, **where: object) -> Facts:
+def facts(text: str, **where: Any) -> Facts:
     """Facts of a text in which nothing is wrong."""
     report = Report()
-    found = evaluate(program(text), situation(**where), report)  # type: ignore[arg-type]
+    found = evaluate(program(text), situation(**where), report)
     assert found is not None, [(d.code, d.title) for d in report.diagnostics]
     return found
 
 
-def findings(text: str, **where: object) -> tuple[Diagnostic, ...]:
+def findings(text: str, **where: Any) -> tuple[Diagnostic, ...]:
     """What the evaluation of a text reports."""
     report = Report()
-    evaluate(program(text), situation(**where), report)  # type: ignore[arg-type]
+    evaluate(program(text), situation(**where), report)
     return report.diagnostics
 
 
-def examined(text: str, **where: object) -> tuple[Diagnostic, ...]:
+def examined(text: str, **where: Any) -> tuple[Diagnostic, ...]:
     """What the examination of all situations of a text reports."""
     report = Report()
-    examine(program(text), situation(**where), report)  # type: ignore[arg-type]
+    examine(program(text), situation(**where), report)
     return report.diagnostics
 
 

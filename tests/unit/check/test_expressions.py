@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specc.check.expressions import Scope, compute, evaluate, holds, show
-from specc.check.names import UNKNOWN, Definition, Names
+from specc.check.names import UNKNOWN, Definition, Evaluated, Names
 from specc.check.texts import constant, entry_text, names_in, number_text, real_text, size_text
 from specc.diagnostics import Report
 from specc.program.dims import dim, number, product, total
@@ -31,7 +31,7 @@ def names(text: str, **axes: int) -> Names:
     return Names(declared(text), axes, frozenset(axes), Report(), compute)
 
 
-def value(text: str, **axes: int) -> object:
+def value(text: str, **axes: int) -> Evaluated:
     """Value of the last declaration, in which nothing may be wrong."""
     known = names(text, **axes)
     name, definition = list(known.definitions.items())[-1]
@@ -105,7 +105,10 @@ def test_a_constructor_keeps_its_settings_by_name_and_position() -> None:
         ("let x = true + 1", "E0232 expected a number, found `true` | not a number"),
         ("let x = sqrt(1, 2)", "E0232 `sqrt` takes 1 number | 2 here"),
         ("let x = min(1)", "E0232 `min` takes two or more numbers | 1 here"),
-        ("let x = [1, 2]\nlet y = x[2]", "E0403 `x[2]` runs past the end of a list of 2 | last index is 1"),
+        (
+            "let x = [1, 2]\nlet y = x[2]",
+            "E0403 `x[2]` runs past the end of a list of 2 | last index is 1",
+        ),
         ("dim a = b, b = c, c = a", "E0231 `c` is defined by itself | c -> a -> b -> c"),
     ],
 )
@@ -127,7 +130,8 @@ def test_names_of_a_block_hide_names_of_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("check 8 % 2 == 0", True), ("check 3 < 2", False), ("check 1 + 1", UNKNOWN)]
+    ("text", "expected"),
+    [("check 8 % 2 == 0", True), ("check 3 < 2", False), ("check 1 + 1", UNKNOWN)],
 )
 def test_a_check_is_a_comparison(text: str, expected: object) -> None:
     file, _ = parse(Source("t.spec", text + "\n"))

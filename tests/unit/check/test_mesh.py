@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.check.specs import facts, findings, only, program, says, situation, spec
 
 from specc.check.mesh import worlds
+from tests.unit.check.specs import facts, findings, only, program, says, situation, spec
 
 RULES = {
     "dp": "dp: shard B",
@@ -47,7 +47,12 @@ def test_an_axis_with_sub_axes_is_the_product_of_its_leaves() -> None:
         ("dp = world", ("dp",), 6, ["WORLD"]),
         ("dp = rest, cp = 2", ("dp", "cp"), 6, ["WORLD // CP", "2"]),
         ("dp = world/2, cp = 2", ("dp", "cp"), 6, ["WORLD // 2", "2"]),
-        ("dp = rest { rep = 3, fsdp = rest }, cp = 2", ("dp", "cp"), 12, ["3", "WORLD // (REP * CP)", "2"]),
+        (
+            "dp = rest { rep = 3, fsdp = rest }, cp = 2",
+            ("dp", "cp"),
+            12,
+            ["3", "WORLD // (REP * CP)", "2"],
+        ),
     ],
 )
 def test_open_axes_follow_the_world_and_stay_texts(
@@ -167,7 +172,10 @@ def test_an_axis_that_moves_activations_over_more_nodes_than_it_must_is_warned_o
 
 
 def test_a_spec_without_a_mesh_is_for_one_rank() -> None:
-    text = spec(dims="dim d = 16, ff = 4*d, vocab = 32, depth = 1, heads = 4, kv = 2, hd = 4, S = 8, B = 2\n")
+    text = spec(
+        dims="dim d = 16, ff = 64, vocab = 32, depth = 1, heads = 4, kv = 2\n"
+        "dim hd = 4, S = 8, B = 2\n"
+    )
     text = text.replace("mesh { dp = 2 }\nlayout {\ndp: shard B\n}\n", "")
     assert facts(text).mesh.world == 1
     assert only(findings(text, world=2), "E0301").labels == ()

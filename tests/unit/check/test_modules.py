@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.unit.check.specs import facts, findings, only, says, spec
 
 LISTS = """\
@@ -25,7 +27,7 @@ DIMS = "dim d = 8, S = 4, depth = 3, B = 2*dp\n"
 FLOATS = "  data { x = randn }\n  loss = mean(out)\n  optimizer = SGD(lr = 0.1)\n  steps = 1\n"
 
 
-def listed(expr: str, **where: object):  # noqa: ANN201
+def listed(expr: str, **where: Any):  # noqa: ANN201
     text = spec(dims=DIMS, model=LISTS.replace("LIST", expr), train=FLOATS)
     return facts(text, **where).model.child("list").children
 
@@ -71,7 +73,9 @@ def test_settings_have_their_kinds_and_defaults() -> None:
 
 
 def test_a_check_of_a_block_is_evaluated_for_every_use() -> None:
-    text = spec(dims=DIMS, model=LISTS.replace("LIST", "repeat depth as i C(layer = 2*i + 3)"), train=FLOATS)
+    text = spec(
+        dims=DIMS, model=LISTS.replace("LIST", "repeat depth as i C(layer = 2*i + 3)"), train=FLOATS
+    )
     finding = only(findings(text), "E0234")
     assert finding.title == "`layer < 6` does not hold: few layers"
     assert finding.labels[0].text == "6 < 6"
@@ -120,7 +124,9 @@ def test_calls_carry_evaluated_settings() -> None:
 
 
 def test_numbers_of_value_expressions_are_evaluated() -> None:
-    model = LISTS.replace("LIST", "[A(wide = 0.5)]").replace("return list(x)", "return list(x)*sqrt(2*d)")
+    model = LISTS.replace("LIST", "[A(wide = 0.5)]").replace(
+        "return list(x)", "return list(x)*sqrt(2*d)"
+    )
     found = facts(spec(dims=DIMS, model=model, train=FLOATS)).model
     assert list(found.numbers.values()) == [4.0]
     assert list(found.child("list").children[0].numbers.values()) == [0.5]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
+from specc.check.overrides import settle
+from specc.diagnostics import Report
 from tests.unit.check.specs import (
     TRAIN,
     examined,
@@ -14,9 +17,6 @@ from tests.unit.check.specs import (
     situation,
     spec,
 )
-
-from specc.check.overrides import settle
-from specc.diagnostics import Report
 
 LEVELS = spec(
     more="on cpu { train.steps = 7, train.seed = 7 }\n"
@@ -89,7 +89,9 @@ def test_faulty_levels_are_found_even_where_they_are_not_used() -> None:
 
 
 def test_a_named_layout_is_chosen_by_a_level_or_from_outside() -> None:
-    text = spec(more="layout long { dp: shard B\n dp: shard params per Block }\non cuda { layout = long }")
+    text = spec(
+        more="layout long { dp: shard B\n dp: shard params per Block }\non cuda { layout = long }"
+    )
     assert facts(text).layout.name == ""
     assert facts(text, target="cuda").layout.name == "long"
     assert facts(text, layout="long").situation.layout == "long"
@@ -112,16 +114,20 @@ def test_a_device_block_that_changes_the_model_is_warned_of() -> None:
 
 # ---------------------------------------------------------------------------- data fields
 
-TUPLE = spec(train=TRAIN.replace(
-    "ids = randint(vocab), labels: i64[B, S] = randint(vocab)",
-    'ids, labels = text("builtin")',
-).replace("AdamW", "AdamW"), dims="""\
+TUPLE = spec(
+    train=TRAIN.replace(
+        "ids = randint(vocab), labels: i64[B, S] = randint(vocab)",
+        'ids, labels = text("builtin")',
+    ).replace("AdamW", "AdamW"),
+    dims="""\
 dim d = 16, ff = 4*d, vocab = 256, depth = 1
 dim heads = 4, kv = 2, hd = d/heads
 dim S = 8
 dim B = 2*dp
-""", more="profile all { train.data { ids = randint(vocab), labels = randint(vocab) } }\n"
-    "profile both { train.data { ids, labels = tokens(\"x.bin\") } }")
+""",
+    more="profile all { train.data { ids = randint(vocab), labels = randint(vocab) } }\n"
+    'profile both { train.data { ids, labels = tokens("x.bin") } }',
+)
 
 
 def test_overriding_every_name_of_a_tuple_removes_its_source() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
 from tests.unit.check.specs import facts, findings, only, spec
 
 BLOCKS = [f"blocks.{i}" for i in range(4)]
 
 
-def recomputed(selector: str, **where: object) -> list[str]:
+def recomputed(selector: str, **where: Any) -> list[str]:
     """Paths that `recompute SELECTOR` picks."""
     found = facts(spec(f"dp: shard B\nrecompute {selector}"), **where)
     return [module.path for module in found.model.walk() if module.recompute is not None]
@@ -43,8 +46,20 @@ def test_a_selector_picks(selector: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("selector", "code", "title", "label", "way_out"),
     [
-        ("each Blok", "E0401", "`Blok` selects nothing in `Small`", "no part matches", "did you mean `Block`?"),
-        ("blcks[0]", "E0401", "`blcks` selects nothing in `Small`", "no part matches", "did you mean `blocks`?"),
+        (
+            "each Blok",
+            "E0401",
+            "`Blok` selects nothing in `Small`",
+            "no part matches",
+            "did you mean `Block`?",
+        ),
+        (
+            "blcks[0]",
+            "E0401",
+            "`blcks` selects nothing in `Small`",
+            "no part matches",
+            "did you mean `blocks`?",
+        ),
         (
             "each Block.atn",
             "E0401",
@@ -59,11 +74,35 @@ def test_a_selector_picks(selector: str, expected: list[str]) -> None:
             "last index is 3",
             "",
         ),
-        ("blocks[4]", "E0403", "`blocks[4]` runs past the end of `blocks` (4 parts)", "last index is 3", ""),
-        ("blocks[2..2]", "E0401", "`blocks[2..2]` selects nothing in `Small`", "no part matches", ""),
+        (
+            "blocks[4]",
+            "E0403",
+            "`blocks[4]` runs past the end of `blocks` (4 parts)",
+            "last index is 3",
+            "",
+        ),
+        (
+            "blocks[2..2]",
+            "E0401",
+            "`blocks[2..2]` selects nothing in `Small`",
+            "no part matches",
+            "",
+        ),
         ("embed[0]", "E0401", "`embed` is one part, not a list", "nothing to index", ""),
-        ("each Block in embed", "E0401", "`Block` selects nothing in `Small`", "no part matches", ""),
-        ("each Linear.weight", "E0401", "`recompute` acts on parts, and this selects parameters", "no part", None),
+        (
+            "each Block in embed",
+            "E0401",
+            "`Block` selects nothing in `Small`",
+            "no part matches",
+            "",
+        ),
+        (
+            "each Linear.weight",
+            "E0401",
+            "`recompute` acts on parts, and this selects parameters",
+            "no part",
+            None,
+        ),
     ],
 )
 def test_a_selector_that_picks_nothing_is_an_error(
@@ -77,7 +116,10 @@ def test_a_selector_that_picks_nothing_is_an_error(
 
 def test_a_selector_that_picks_nothing_lists_the_block_types() -> None:
     finding = only(findings(spec("dp: shard B\nrecompute each Blok")), "E0401")
-    assert finding.notes[0] == "block types here: Attention, Block, Embedding, GELU, Linear, RMSNorm, Small"
+    assert (
+        finding.notes[0]
+        == "block types here: Attention, Block, Embedding, GELU, Linear, RMSNorm, Small"
+    )
 
 
 def test_indices_may_be_names() -> None:
