@@ -153,7 +153,9 @@ def definitions(module: str) -> dict[str, Definition]:
 
 def _plain(line: str) -> str:
     """A line without what it says to our own linter."""
-    return re.sub(r"  # noqa: [A-Z0-9, ]+?(?=  |$)( *)(.*)", lambda m: f"  # {m[2]}" if m[2] else "", line)
+    return re.sub(
+        r"  # noqa: [A-Z0-9, ]+?(?=  |$)( *)(.*)", lambda m: f"  # {m[2]}" if m[2] else "", line
+    )
 
 
 # ------------------------------------------------------------------------------------ imports
@@ -180,7 +182,11 @@ def _torch_group(lines: set[str], text: Text) -> str:
         plain = [line for line in merged if line.startswith("import ")]
         rest = [line for line in merged if line.startswith("from ")]
         merged = [*plain, text.plugin, *rest]
-    return "\n".join([*merged, *text.imports])
+    plain = [line for line in merged if not line.startswith("from ")]
+    rest = sorted(
+        (l for l in [*merged, *text.imports] if l.startswith("from ")), key=lambda l: l.split()[1]
+    )
+    return "\n".join([*plain, *rest])
 
 
 def _part_imports(module: str, named: set[str]) -> set[str]:

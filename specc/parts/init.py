@@ -5,7 +5,7 @@ A draw is a function of (rows, columns, generator) that returns an fp32 matrix.
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import torch
 import torch.distributed as dist
@@ -54,7 +54,7 @@ def init_weights(
     model: nn.Module,
     table: Mapping[str, Callable[..., Tensor]],
     seed: int,
-    skip: tuple[str, ...] = (),
+    skip: Collection[str] = (),
 ) -> None:
     """Fill every parameter and persistent buffer by its row of the table.
 
@@ -65,12 +65,12 @@ def init_weights(
     Args:
         table: names as in model.named_parameters(), where `*` stands for one index of a list; of
             several rows that fit, the one with the fewest `*` holds.
-        skip: beginnings of names that are left alone.
+        skip: names of tensors that are left alone.
 
     Raises:
         ValueError: if a tensor has no row, or a row no tensor.
     """
-    tensors = {n: t for n, t in stored_tensors(model).items() if not n.startswith(skip)}
+    tensors = {n: t for n, t in stored_tensors(model).items() if n not in skip}
     rows = {name: row_of(name, table) for name in tensors}
     missing = [name for name, row in rows.items() if row is None]
     unused = [row for row in table if row not in rows.values()]

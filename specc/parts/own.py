@@ -19,6 +19,15 @@ def own_module(seed: int, name: str, make: Callable[[], nn.Module]) -> nn.Module
     return module
 
 
+def own_names(model: nn.Module) -> set[str]:
+    """Names of the tensors that modules made by own_module drew."""
+    return {
+        f"{path}.{name}"
+        for path, module in model.named_modules()
+        for name in getattr(module, "drawn", ())
+    }
+
+
 @torch.no_grad()
 def restore_own(model: nn.Module) -> None:
     """Give modules made by own_module their values back, on each rank the part that it keeps."""

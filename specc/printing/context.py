@@ -26,6 +26,7 @@ DTYPES = {
     "i64": "torch.int64",
     "bool": "torch.bool",
 }
+CASTS = {"fp32": ".float()", "bf16": ".bfloat16()", "fp16": ".half()"}
 
 
 @attrs.frozen(eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.texts import ATOM, PRODUCT, SUM, UNARY, entry_text
-from specc.printing.context import DTYPES
+from specc.printing.context import CASTS, DTYPES
 from specc.printing.rearrange import rearranged
 from specc.program import model
 from specc.program.dims import ONE, dim
@@ -67,7 +67,12 @@ class Expressions:
                 self.forward.note_statics(text)
                 return Code(text, text_level(text))
             case model.Cast(inner, kind):
-                return Code(method(self.code(inner).inside(ATOM), f".to({DTYPES[kind.dtype]})"))
+                return Code(
+                    method(
+                        self.code(inner).inside(ATOM),
+                        CASTS.get(kind.dtype, f".to({DTYPES[kind.dtype]})"),
+                    )
+                )
             case model.Arithmetic():
                 return self._arithmetic(value)
             case model.Rearrange(inner, source, target):

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from specc.printing.context import DTYPES, Context, literal
+from specc.printing.context import CASTS, Context, literal
 from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
@@ -132,13 +132,13 @@ class Forward:
         own = next(iter(inner), outer)
         differs = own != outer
         if differs:
-            arguments = [method(a, f".to({DTYPES[own]})") for a in arguments]
+            arguments = [method(a, CASTS[own]) for a in arguments]
         inside = ", ".join(arguments)
         if child.recompute is not None and not child.recompute.keep:
             text = f"checkpoint({target}, {inside}, use_reentrant=False)"
         else:
             text = f"{target}({inside})"
-        return f"{text}.to({DTYPES[outer]})" if differs else text
+        return f"{text}{CASTS[outer]}" if differs else text
 
     def _loop(self, value: model.ApplyPart, child: Module, arguments: list[str]) -> Code:
         count = len(value.types)

@@ -175,7 +175,8 @@ def averaged_lines(context: Context) -> list[str]:
         return []
     version = ", ".join(map(str, facts.target.averages.at_least or ()))
     return [
-        "# FSDP2 asks for the average of gradients, and the loss is a sum over ranks; gloo of older torch sums.",
+        "# Gradients are to be summed over ranks, FSDP2 asks for their average: undo it, unless an old",
+        f"# {facts.target.collectives} sums anyway.",
         f"AVERAGED = {_ranks(facts).strip('()')} if torch.__version__ >= ({version}) else 1",
     ]
 

@@ -287,8 +287,7 @@ def _build(context: Context) -> list[str]:
                 lines.append(f"    {left} = {right}  # to_empty took them apart")
     own = own_paths(facts.model)
     if own:
-        prefixes = ", ".join(f'"{path}"' for path in own)
-        lines.append(f"    init_weights(model, INIT, SEED, skip=({prefixes},))")
+        lines.append("    init_weights(model, INIT, SEED, skip=own_names(model))")
         lines.append("    restore_own(model)")
     else:
         lines.append("    init_weights(model, INIT, SEED)")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import attrs
 
+from specc.check.values import values_of
 from specc.plan.facts import Facts
 from specc.plan.hashes import hashes
 from specc.printing.batches import batch_lines
@@ -131,9 +131,4 @@ def _extern_imports(facts: Facts) -> tuple[str, ...]:
 
 
 def _foreign_calls(statements: tuple) -> list:  # noqa: ANN202  ApplyFunction values of externs
-    from specc.check.values import values_of  # noqa: PLC0415
-
     return [v for v in values_of(statements) if getattr(v, "foreign", False)]
-
-
-__all__ = ["Section", "Text", "print_text", "re"]

@@ -68,6 +68,8 @@ _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
 def number_of(text: str, span: Span, report: Report) -> tree.Number:
     """The value of a number as written; a faulty one is reported and gives 1."""
+    if text.isdigit() and len(text) < 19 and not text.startswith("0"):
+        return tree.Number(int(text), "", text, span)
     match = _NUMBER.fullmatch(text)
     assert match is not None, f"the grammar takes {text!r} for a number"
     whole, decimals, exponent, unit = match.groups(default="")

@@ -7,7 +7,7 @@ from typing import cast
 
 from lark import Token, Tree
 
-from specc.diagnostics import Diagnostic, Report
+from specc.diagnostics import Diagnostic, Label, Report
 from specc.source import Source
 from specc.syntax import tree
 from specc.syntax.attempt import attempt
@@ -17,7 +17,7 @@ from specc.syntax.characters import examine
 from specc.syntax.patch import patched
 from specc.syntax.placement import check_placement
 from specc.syntax.read import MAX_BYTES, report_size
-from specc.syntax.recover import Recovered, Text, recover
+from specc.syntax.recover import MAX_FAULTS, Recovered, Text, recover
 from specc.syntax.scan import scan
 from specc.syntax.words import PLACES
 
@@ -43,7 +43,7 @@ def parse(source: Source) -> tuple[tree.File, tuple[Diagnostic, ...]]:
         declarations += _declarations(source, raw, _shifted(text.origin, offset), report)
     check_placement(declarations, report)
     file = tree.File(source, tuple(declarations), found.poisoned, found.incomplete)
-    return file, report.diagnostics
+    return file, _first(report.diagnostics)
 
 
 def parse_settings(source: Source) -> tuple[tuple[tree.Attr, ...], tuple[Diagnostic, ...]]:
@@ -83,6 +83,15 @@ def _readable(source: Source, report: Report) -> Text:
         damaged=sorted(balanced.moved(offset) for offset in (*damaged, *balance.damaged)),
         guessed=sorted(balanced.moved(cut.start) for cut in balance.cuts),
     )
+
+
+def _first(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """As many findings as somebody may want to read, and a last one that says so."""
+    if len(diagnostics) <= MAX_FAULTS:
+        return diagnostics
+    title = f"more than {MAX_FAULTS} faults: this one and what follows are not shown"
+    last = Diagnostic("E0128", title, (Label(diagnostics[MAX_FAULTS].labels[0].span),))
+    return (*diagnostics[:MAX_FAULTS], last)
 
 
 def _shifted(origin: Callable[[int], int], offset: int) -> Callable[[int], int]:

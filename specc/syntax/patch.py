@@ -40,8 +40,9 @@ class Patched:
     def moved(self, offset: int) -> int:
         """Where a place of the unpatched text is now; the start of what replaces it."""
         piece = bisect_right(self.origins, offset) - 1
-        ends = (*self.starts[1:], len(self.text))
-        return min(self.starts[piece] + offset - self.origins[piece], ends[piece])
+        following = piece + 1
+        end = self.starts[following] if following < len(self.starts) else len(self.text)
+        return min(self.starts[piece] + offset - self.origins[piece], end)
 
 
 def patched(text: str, cuts: Iterable[Cut]) -> Patched:

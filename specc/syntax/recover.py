@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import attrs
@@ -19,7 +20,7 @@ from specc.syntax.units import Unit, body_range, units
 from specc.syntax.words import DECLARATIONS, PLACES, Kind, kind_inside
 
 MAX_FAULTS = 100
-"""Nobody reads more; what follows is then left out."""
+"""Nobody reads more; what follows is then not looked at."""
 
 
 @attrs.frozen
@@ -94,9 +95,6 @@ class _Reader:
         parse, dropped = self._read(unit, before)
         if dropped or _any_in(self.text.guessed, unit.start, unit.end):
             self.incomplete.update(_called(unit))
-        if self.num_faults > MAX_FAULTS:
-            title = f"more than {MAX_FAULTS} faults: the file is read no further"
-            self.report.error("E0128", self._span(unit.end, unit.end), title, "up to here")
         return parse
 
     def _read(self, unit: Unit, before: Unit | None) -> tuple[Tree[Token] | None, list[Unit]]:
@@ -223,7 +221,12 @@ def _head(unit: Unit) -> str:
     word = unit.lexemes[0].text
     if unit.kind != "file" or word in DECLARATIONS:
         return word
-    return nearest(word.lower(), DECLARATIONS) or ""
+    return _near_declaration(word.lower())
+
+
+@lru_cache(maxsize=256)
+def _near_declaration(word: str) -> str:
+    return nearest(word, DECLARATIONS) or ""
 
 
 def _called(unit: Unit) -> list[str]:

@@ -347,7 +347,7 @@ class Block:
 
 @frozen
 class ExternParam:
-    """`param in_proj: [2*state, d]` of an extern."""
+    """`param in_proj.weight: [2*state, d]` of an extern; the name is its state-dict name."""
 
     name: str
     type: Type

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from specc.vocabulary.record import Settings
 
 
-def _construct(parameters: str, settings: Settings, flag: str) -> str:
+def _construct(parameters: str, settings: Settings, _flag: str) -> str:
     words = arguments(
         parameters,
         lr="LR",
@@ -19,7 +19,7 @@ def _construct(parameters: str, settings: Settings, flag: str) -> str:
         weight_decay=settings["weight_decay"] or None,
         nesterov=True if settings["nesterov"] else None,
     )
-    return f"torch.optim.SGD({words}{f', {flag}=True' if flag else ''})"
+    return f"torch.optim.SGD({words})"
 
 
 RECORD = OptimizerRecord(
