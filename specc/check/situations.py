@@ -8,6 +8,7 @@ import attrs
 
 from specc.check.evaluate import evaluate
 from specc.check.mesh import worlds
+from specc.check.unused import warn_of_unused
 from specc.diagnostics import Diagnostic, Report
 from specc.targets import TARGETS
 
@@ -41,6 +42,7 @@ def examine(program: Program, base: Situation, report: Report) -> Facts | None:
     Where nobody says the world, open axes are tried with 2 ranks and with 4. A finding that the
     base lacks carries what differs from the base.
     """
+    warn_of_unused(program, report)
     facts: Facts | None = None
     seen: set[Place] = set()
     for situation in situations(program, base):

@@ -37,7 +37,7 @@ BLOCKS = {
     ),
     "evaluate": (
         Setting("every", "int", default=REQUIRED),
-        Setting("batches", "int", default=REQUIRED),
+        Setting("batches", "int", default=8),
     ),
 }
 LAUNCH = {

@@ -50,6 +50,20 @@ def test_all_is_well_with_a_good_file() -> None:
     assert not examined(FILE)
 
 
+def test_names_that_nothing_uses_are_warned_of_in_the_base() -> None:
+    text = spec(more="dim lonely = 4, first = 2*second, second = 3\nlet rate = 1/S")
+    found = examined(text)
+    assert [(d.code, d.title, d.severity) for d in found] == [
+        ("E0237", f"dim `{name}` is never used", "warning")
+        for name in ("lonely", "first", "second")
+    ] + [("E0237", "let `rate` is never used", "warning")]
+    assert not examined(
+        text.replace("lonely", "k")
+        .replace("S = 8", "S = 2*k*first*rows")
+        .replace("let rate = 1/S", "let rows = 1")
+    )
+
+
 # ------------------------------------------------------------------------------------ target
 
 
