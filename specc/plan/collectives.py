@@ -1,0 +1,199 @@
+"""Collectives of one optimizer step on one rank: kind, axes, dtype, bytes, count and cause.
+
+Bytes are those of the larger buffer of a call: what an all-gather writes, what a reduce-scatter reads.
+"""
+
+from __future__ import annotations
+
+from math import lcm, prod
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.program.dims import dim, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from specc.plan.facts import Facts, Method, Module, Parameter, Unit
+    from specc.program.dims import Shape
+    from specc.source import Span
+
+DTYPE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
+
+
+@attrs.frozen
+class Collective:
+    """Equal calls of one step.
+
+    Args:
+        kind: `all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`.
+        axes: leaf axes of its group.
+        bytes: of the larger buffer of one call.
+        count: calls in a step; 0 where torch decides how to cut `bytes` into calls.
+        cause: what it is for, in words.
+        rule: the rule of the spec that brings it about.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    dtype: str
+    bytes: int
+    count: int
+    cause: str
+    rule: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+
+def collectives(facts: Facts) -> tuple[Collective, ...]:
+    """All collectives of a step, equal ones together; those over one rank are left out."""
+    found: dict[tuple[object, ...], Collective] = {}
+    for one in _every(facts):
+        if facts.mesh.degree(one.axes) == 1:
+            continue
+        key = (one.kind, one.axes, one.dtype, one.bytes, one.cause)
+        same = found.get(key)
+        found[key] = attrs.evolve(one, count=one.count + same.count) if same else one
+    return tuple(found.values())
+
+
+def _every(facts: Facts) -> Iterator[Collective]:
+    yield from _storage(facts)
+    for module in facts.model.walk():
+        for method in facts.layout.methods:
+            yield from _moves(facts, module, method)
+    everyone = tuple(axis.name for axis in facts.mesh.axes)
+    yield Collective("all_reduce", everyone, "fp32", 4, 1, "the mean loss")
+    yield from _norm(facts)
+
+
+# ------------------------------------------------------------------------------------- storage
+
+
+def _storage(facts: Facts) -> Iterator[Collective]:
+    storage = facts.layout.storage
+    if storage.kind == "ddp":
+        trained = sum(p.numel for p in facts.parameters if _has_gradient(p))
+        everyone = tuple(axis.name for axis in facts.mesh.axes)
+        yield Collective(
+            "all_reduce", everyone, "fp32", 4 * trained, 0, "gradients, in buckets", storage.rule
+        )
+        return
+    parameters = {p.name: p for p in facts.parameters}
+    for unit in storage.units:
+        yield from _unit(facts, unit, [parameters[name] for name in unit.parameters])
+
+
+def _has_gradient(parameter: Parameter) -> bool:
+    return parameter.trained and not parameter.frozen and parameter.tied_to is None
+
+
+def _unit(facts: Facts, unit: Unit, parameters: list[Parameter]) -> Iterator[Collective]:
+    """Gathers before use, a reduction after backward, for every microbatch."""
+    storage, micro = facts.layout.storage, facts.training.accumulate
+    held = [p for p in parameters if p.trained]
+    ranks = facts.mesh.degree(storage.shard)
+    elements = sum(_padded(p, ranks) for p in held)
+    params, reduce = unit.precision.params, unit.precision.reduce
+    again = unit.reshard is not False and unit.modules != ("",)
+    kept = storage.kind in ("grads", "optim")  # gathered once for all microbatches
+    gathers = 1 if kept else micro * (2 if again else 1)
+    yield Collective(
+        "all_gather",
+        storage.shard,
+        params,
+        elements * DTYPE_BYTES[params],
+        gathers,
+        "parameters",
+        unit.span,
+    )
+    graded = [p for p in held if _has_gradient(p)]
+    if not graded:
+        return
+    elements = sum(_padded(p, ranks) for p in graded)
+    reductions = 1 if storage.kind == "optim" else micro
+    size_bytes = elements * DTYPE_BYTES[reduce]
+    yield Collective(
+        "reduce_scatter", storage.shard, reduce, size_bytes, reductions, "gradients", unit.span
+    )
+    if storage.replicate:
+        part = size_bytes // max(1, ranks)
+        yield Collective(
+            "all_reduce",
+            storage.replicate,
+            reduce,
+            part,
+            reductions,
+            "gradients of copies",
+            unit.span,
+        )
+
+
+def _padded(parameter: Parameter, ranks: int) -> int:
+    """Elements with the first dim padded to equal pieces."""
+    rows, *rest = parameter.sizes
+    return -(-rows // ranks) * ranks * prod(rest)
+
+
+def _norm(facts: Facts) -> Iterator[Collective]:
+    storage = facts.layout.storage
+    if storage.shard:
+        yield Collective("all_reduce", storage.shard, "fp32", 4, 1, "the norm of the gradients")
+
+
+# ------------------------------------------------------------------------------------- methods
+
+
+def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]:
+    """Ulysses: q, k, v and the result of every attention, forward, recomputed and backward."""
+    if module.block is None or (method.within is not None and module.path not in method.within):
+        return
+    times = _passes(facts, module) * facts.training.accumulate
+    for call in module.calls:
+        if call.dims.get("S") != dim(method.dim) or call.function != "attention":
+            continue
+        dtype = module.precision.params
+        for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
+            shape: Shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))  # type: ignore[misc]
+            elements = prod(_local(facts, entry) for entry in shape)
+            if letters == "K":
+                elements *= _repeats(facts, shape, method)
+            count = times
+            yield Collective(
+                "all_to_all",
+                method.axes,
+                dtype,
+                elements * DTYPE_BYTES[dtype],
+                count,
+                "attention",
+                method.rule,
+            )
+
+
+def _repeats(facts: Facts, shape: Shape, method: Method) -> int:
+    heads, ranks = size(shape[2], facts.sizes), facts.mesh.degree(method.axes)
+    return lcm(heads, ranks) // heads
+
+
+def _local(facts: Facts, entry: object) -> int:
+    """Elements of an entry on one rank."""
+    whole = size(entry, facts.sizes)  # type: ignore[arg-type]
+    for segment in entry:  # type: ignore[attr-defined]
+        for factor in segment:
+            if isinstance(factor, str):
+                whole //= facts.mesh.degree(facts.layout.axes_of(factor))
+    return whole
+
+
+def _passes(facts: Facts, module: Module) -> int:
+    """Forward and backward, and forward again where a module around it is recomputed whole."""
+    recomputed = any(
+        other.recompute is not None
+        and not other.recompute.keep
+        and _inside(module.path, other.path)
+        for other in facts.model.walk()
+    )
+    return 3 if recomputed else 2
+
+
+def _inside(path: str, outer: str) -> bool:
+    return not outer or path == outer or path.startswith(f"{outer}.")
