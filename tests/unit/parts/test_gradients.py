@@ -2,7 +2,11 @@
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Partial, Replicate
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from specc.parts.gradients import clip_gradients, gradient_norm, scale_gradients
 
@@ -73,6 +77,25 @@ def test_small_gradients_of_bf16_are_added_in_fp32() -> None:
 
 def test_without_any_gradient_the_norm_is_zero() -> None:
     assert gradient_norm([nn.Parameter(torch.zeros(3))]).item() == 0
+
+
+def test_a_large_gradient_loses_no_digits() -> None:
+    made = nn.Parameter(torch.zeros(4096, 1024))
+    made.grad = torch.randn(4096, 1024, generator=torch.Generator().manual_seed(0))
+
+    assert gradient_norm([made]).item() == pytest.approx(made.grad.double().norm().item(), rel=1e-6)
+
+
+def test_a_gradient_that_is_not_yet_summed_over_ranks_is_refused() -> None:
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=2)
+    try:
+        mesh = init_device_mesh("cpu", (2,))
+        made = nn.Parameter(DTensor.from_local(torch.ones(3), mesh, [Replicate()]))
+        made.grad = DTensor.from_local(torch.ones(3), mesh, [Partial()])
+        with pytest.raises(ValueError, match="Partial"):
+            gradient_norm([made])
+    finally:
+        dist.destroy_process_group()
 
 
 def test_a_norm_that_is_no_number_reaches_the_record() -> None:
