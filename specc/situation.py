@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
+    from specc.source import Span
     from specc.syntax import tree
 
 
@@ -17,6 +18,9 @@ class Override:
     path: tuple[str, ...]
     value: tree.Expr
     text: str
+    span: Span = attrs.field(
+        default=attrs.Factory(lambda self: self.value.span, takes_self=True), eq=False, repr=False
+    )
 
 
 @attrs.frozen

@@ -21,13 +21,14 @@ from specc.diagnostics import SpeccError
 from specc.parts.ahead import ahead
 from specc.plan.facts import Facts
 from specc.plan.holding import HeldTensor
+from specc.runtime.beside import modules_beside
 from specc.runtime.environment import variables
 from specc.runtime.execute import load_text
 from specc.runtime.symptoms import explain
 
 
-class Ready(BaseException):  # noqa: N818  no error: it ends `main` where the loop would begin
-    """All is built."""
+class Ready(BaseException):
+    """No error: it ends `main` where the loop would begin."""
 
 
 @attrs.frozen(eq=False)
@@ -70,7 +71,7 @@ class Built:
         if self.owns_group and dist.is_initialized():
             dist.destroy_process_group()
 
-    def __enter__(self) -> "Built":
+    def __enter__(self) -> "Built":  # noqa: PYI034  typing.Self came with Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -97,7 +98,7 @@ def build(text: str, facts: Facts, *, resume: str | None = None) -> Built:
         raise SpeccError("the spec saves nothing, so there is nothing to resume: add `save`", 2)
     _check_world(facts)
     owns_group = not dist.is_initialized()
-    with variables(_rank_variables()):
+    with variables(_rank_variables()), modules_beside(facts.program.source.name):
         module = _loaded(text, facts)
         seen = _Seen()
         vars(module).update(seen.watching(module))
@@ -230,7 +231,7 @@ def held_without_devices(text: str, facts: Facts, rank: int = 0) -> tuple[HeldTe
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=facts.mesh.world)
     try:
         place = {"RANK": str(rank), "WORLD_SIZE": str(facts.mesh.world)}
-        with variables(place), _plugin(facts):
+        with variables(place), _plugin(facts), modules_beside(facts.program.source.name):
             module = _loaded(text, facts)
             vars(module)["DEVICE"] = "cpu"
             return held(module.build_model())
@@ -240,7 +241,7 @@ def held_without_devices(text: str, facts: Facts, rank: int = 0) -> tuple[HeldTe
 
 @contextmanager
 def _plugin(facts: Facts) -> Generator[None, None, None]:
-    """Let the text import its plugin where it is not installed: a model without memory needs none."""
+    """Let the text import its plugin where it is not installed: nothing of it is used."""
     plugin = facts.target.plugin
     if plugin is None or importlib.util.find_spec(plugin.module) is not None:
         yield

@@ -1,0 +1,103 @@
+"""Says all that is wrong with specs, in every target, profile and layout that they name.
+
+Findings go to standard error; as json or github, to standard output. Nothing of a spec is run
+unless --externs is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from specc import api
+from specc.cli.channels import tell, tell_findings
+from specc.cli.environment import Environment
+from specc.cli.flags import add_findings, add_situation, add_world, wishes
+from specc.cli.opening import find_file
+from specc.cli.refusal import FOUND
+from specc.diagnostics import Diagnostic
+from specc.diagnostics.fix import fixed, write
+
+MOST_ROUNDS = 10
+"""A fix may uncover the next fault; more often than this, something goes in a circle."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Files, flags."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="specs; may be left out beside the only run"
+    )
+    parser.add_argument(
+        "--fix", action="store_true", help="put right what is sure, then check again"
+    )
+    parser.add_argument(
+        "--externs",
+        action="store_true",
+        help="import the externs and compare them with what is declared",
+    )
+    add_situation(parser)
+    add_world(parser)
+    add_findings(parser)
+
+
+def run(args: argparse.Namespace, environment: Environment) -> int:
+    """0 without findings that count, else 1."""
+    paths = [Path(name) for name in args.files] or [find_file(None, "check")]
+    if args.fix:
+        _fix(paths, args, environment)
+    specs = [_read(path, args, environment) for path in paths]
+    findings = _merged([_findings(spec, args) for spec in specs])
+    is_product = args.format != "text"
+    tell_findings(findings, args, environment, sys.stdout if is_product else None)
+    if any(finding.severity == "error" for finding in findings) or (args.deny and findings):
+        return FOUND
+    if not findings and not is_product:
+        tell("\n".join(_clean(spec) for spec in specs))
+    return 0
+
+
+def _read(path: Path, args: argparse.Namespace, environment: Environment) -> api.Spec:
+    return api.read(path, wishes(args, args.world or environment.world))
+
+
+def _findings(spec: api.Spec, args: argparse.Namespace) -> tuple[Diagnostic, ...]:
+    findings = spec.findings()
+    if args.externs and spec.program is not None and not spec.failed:
+        return (*findings, *spec.extern_findings())
+    return findings
+
+
+def _merged(lists: list[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
+    """The findings of all files; those of a file that several import count once."""
+    found: dict[tuple[object, ...], Diagnostic] = {}
+    for findings in lists:
+        for finding in findings:
+            found.setdefault((*finding.identity, finding.situation), finding)
+    return list(found.values())
+
+
+def _clean(spec: api.Spec) -> str:
+    """`longctx.spec: clean on musa, with 16 ranks`."""
+    if spec.situation is None or not spec.program or not spec.program.is_run:
+        return f"{spec.path}: clean (a library: no model or no train)"
+    ranks = " and ".join(str(world) for world in spec.worlds())
+    word = "rank" if ranks == "1" else "ranks"
+    return f"{spec.path}: clean on {spec.situation.target}, with {ranks} {word}"
+
+
+# ------------------------------------------------------------------------------------------- fix
+
+
+def _fix(paths: list[Path], args: argparse.Namespace, environment: Environment) -> None:
+    """Apply what is sure until nothing is left of it."""
+    total = 0
+    for _ in range(MOST_ROUNDS):
+        specs = [_read(path, args, environment) for path in paths]
+        result = fixed(_merged([_findings(spec, args) for spec in specs]))
+        if not result.texts:
+            break
+        write(result.texts)
+        total += len(result.applied)
+    if total:
+        tell(f"put {total} finding{'s' if total > 1 else ''} right")

@@ -1,0 +1,110 @@
+"""Starts local ranks: how many, whether this machine can hold them, and what it lacks."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from specc.diagnostics import SpeccError
+from specc.report.memory import memory
+from specc.targets import UNKNOWN
+
+if TYPE_CHECKING:
+    from specc import api
+    from specc.plan.facts import Facts
+    from specc.runtime.machine import Machine
+
+
+def with_ranks(spec: api.Spec) -> api.Spec:
+    """The spec for the ranks that this machine starts, where neither person nor spec says how many.
+
+    A rank for each device; on a CPU, the smallest world in which all rules act.
+    """
+    facts = spec.facts()
+    if len(spec.worlds()) < 2 or not facts.target.binds_device:
+        return spec
+    devices = machine_of(facts).devices
+    return spec.in_world(devices) if devices else spec
+
+
+def refuse_crowd(facts: Facts) -> None:
+    """Go on only if this machine can hold all ranks.
+
+    Raises:
+        SpeccError: it cannot; with the way out.
+    """
+    from specc.runtime.machine import why_not  # noqa: PLC0415  runtime is reached late
+
+    reason = why_not(facts.mesh.world, memory(facts).total, machine_of(facts))
+    if reason is not None:
+        raise SpeccError(reason)
+
+
+def machine_of(facts: Facts) -> Machine:
+    """This machine, as ranks on the target see it.
+
+    Raises:
+        SpeccError: what the target needs cannot be imported.
+    """
+    from specc.runtime.machine import local_machine  # noqa: PLC0415
+    from specc.runtime.symptoms import explain  # noqa: PLC0415
+
+    target = facts.target
+    try:
+        return local_machine(target.device)
+    except (ImportError, RuntimeError, OSError) as error:
+        symptom = explain(f"{error}", target.device)
+        what = f"{error}\n{symptom}" if symptom else f"{error}"
+        way = f"`specc doctor --target {target.name}` looks at all of it"
+        raise SpeccError(f"target {target.name} cannot be used here: {what}\n{way}") from None
+
+
+def start(verb: str, args: argparse.Namespace, facts: Facts, env: dict[str, str]) -> int:
+    """Run a verb again in as many local processes as the mesh has ranks; the exit code."""
+    from specc.runtime.launch import launch  # noqa: PLC0415
+
+    command = [sys.executable, "-m", *words(verb, args, facts), "--quiet"]
+    return launch(command, facts.mesh.world, env={**device_variables(facts), **env})
+
+
+def words(verb: str, args: argparse.Namespace, facts: Facts) -> list[str]:
+    """`specc run FILE ..` as every rank is started, whatever machine it is on."""
+    found = ["specc", verb, facts.program.source.name, "--target", facts.target.name]
+    found += ["--profile", args.profile] if args.profile else []
+    found += ["--layout", args.layout] if args.layout else []
+    for override in args.overrides:
+        found += ["--set", override]
+    return found
+
+
+def device_variables(facts: Facts) -> dict[str, str]:
+    """Variables that the device's plugin reads when Python starts."""
+    return {variable.name: variable.value for variable in facts.target.environment(UNKNOWN)}
+
+
+def launch_lines(verb: str, args: argparse.Namespace, facts: Facts) -> str:
+    """The torchrun lines that start the spec on every node."""
+    variables = [f"{name}={value}" for name, value in device_variables(facts).items()]
+    command = shlex.join(words(verb, args, facts))
+    nodes, per_node = _nodes(facts)
+    if nodes == 1:
+        place = ["--standalone", f"--nproc-per-node={per_node}"]
+        return " ".join([*variables, "torchrun", *place, "-m", command]) + "\n"
+    endpoint = facts.training.endpoint or "HOST:29500"
+    lines: list[str] = []
+    for node in range(nodes):
+        place = [f"--nnodes={nodes}", f"--node-rank={node}", f"--nproc-per-node={per_node}"]
+        place += ["--rdzv-backend=c10d", f"--rdzv-endpoint={endpoint}"]
+        lines.append(" ".join([*variables, "torchrun", *place, "-m", command]))
+    return "\n".join(lines) + "\n"
+
+
+def _nodes(facts: Facts) -> tuple[int, int]:
+    """Nodes, and ranks on each of them."""
+    ranks = facts.mesh.world
+    per_node = (facts.cluster.gpus if facts.cluster is not None else None) or ranks
+    if ranks <= per_node or ranks % per_node:
+        return 1, ranks
+    return ranks // per_node, per_node
