@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from specc.check.expressions import number_of
 from specc.check.names import Unknown
 from specc.check.settings import Written, fill
-from specc.check.values import values_of
 from specc.program import model
+from specc.program.walk import values_of
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:

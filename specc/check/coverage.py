@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.selectors import spelled
-from specc.check.values import values_of
 from specc.plan.flow import types_of
 from specc.program.dims import shape_names, show_shape
+from specc.program.walk import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

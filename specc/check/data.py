@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from specc.check.names import Unknown
 from specc.check.settings import constructor
-from specc.check.values import values_of
 from specc.program import model
 from specc.program.dims import show, size
+from specc.program.walk import values_of
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ def evaluate_sources(fields: tuple[Field, ...], scope: Scope) -> dict[str, Const
 
 def _check_fills(field: Field, source: Constructor, report: Report) -> None:
     record: Any = find("data", source.name)
+    if record.vocabulary is not None and record.vocabulary(source.settings) < 1:
+        title = f"`{field.source.span.text}` has no ids to give"
+        report.error("E0235", field.source.span, title, "at least 1")
     if len(field.group) != record.results and field.position == 0:
         names = ", ".join(field.group)
         count = f"{record.results} field{'s' if record.results > 1 else ''}"

@@ -11,7 +11,7 @@ from specc.check.coverage import check_axes, check_storage
 from specc.check.ground import Ground, ground
 from specc.check.layout import AxisReader, AxisRules
 from specc.check.modules import Node, Unfolding, check_holds
-from specc.check.parameters import parameters
+from specc.check.parameters import check_trained, parameters
 from specc.check.placement import Placement
 from specc.check.selectors import Tree
 from specc.check.target import check_target
@@ -60,9 +60,10 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
     ties = find_ties(model)
     optimizer = trained.optimizer if trained is not None else None
     made = parameters(train.rules, model, optimizer, rules.dtypes, ties)
+    check_trained(program, made, report)
     axes = _axis_rules(program, base, model, layout)
     store = storage(axes.storage, base.mesh, model, rules.dtypes, ties)
-    check_islands(store, model, rules.dtypes)
+    check_islands(store, model, rules.dtypes, ties)
     if trained is None or report.failed:
         return None
     name = base.settled.layout

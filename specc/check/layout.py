@@ -8,6 +8,7 @@ import attrs
 
 from specc.check.assignments import flatten
 from specc.check.names import Unknown
+from specc.check.selectors import spelled
 from specc.check.settings import constructor, fill, written_settings
 from specc.diagnostics import nearest
 from specc.plan.facts import Method, Split
@@ -275,7 +276,12 @@ class AxisReader:
                 helps=["write `shard params`, or leave the setting out"],
             )
         per = shard.per[0].span.to(shard.per[-1].span) if shard.per else None
-        parts = units.parts if units is not None else frozenset[str]()
+        parts = self.model.acting(units.parts) if units is not None else frozenset[str]()
+        empty = [path for path in sorted(parts) if not self.model.tensors_of([path])]
+        if empty:
+            title = f"`{spelled(empty[0])}` holds no parameters, so it is no unit"
+            self.report.error("E0402", shard.per[0].span, title, "nothing to gather")
+            return
         kept = reshard if isinstance(reshard, bool) else None
         self.storages.append(StorageRule(kind, axes, parts, kept, shard.span, per))
 

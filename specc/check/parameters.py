@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from specc.check.selectors import Selection, Tree
     from specc.check.ties import Tied
     from specc.check.verbs import Precisions
+    from specc.diagnostics import Report
+    from specc.program.program import Program
     from specc.vocabulary.record import SettingValue
 
 FROZEN = Setting("frozen", "bool", default=False)
@@ -60,6 +62,21 @@ def parameters(
             group=_group(source, settings, optimizer, len(tensor.sizes)),
         )
     return made
+
+
+def check_trained(program: Program, made: Mapping[str, Parameter], report: Report) -> None:
+    """Report a model in which nothing is trained."""
+    trained = [parameter for parameter in made.values() if parameter.trained]
+    if any(not parameter.frozen for parameter in trained):
+        return
+    assert program.model is not None
+    block = program.classes[program.model]
+    title = f"all parameters of `{block.name}` are frozen"
+    way_out = "leave one out of `frozen = true`"
+    if not trained:
+        title = f"`{block.name}` has no parameters"
+        way_out = "give it a part with weights, such as `Linear(d -> d)`"
+    report.error("E0618", block.span, title, "nothing to train", helps=[way_out])
 
 
 # ------------------------------------------------------------------------------------- init

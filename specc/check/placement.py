@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
-from specc.check.values import values_of
 from specc.plan.flow import types_of
 from specc.program import model
 from specc.program.dims import Entry, names, show, size
+from specc.program.walk import values_of
 from specc.syntax import tree
 from specc.vocabulary.find import find
 from specc.vocabulary.signature import match, parse_signature
@@ -103,6 +103,9 @@ class Placement:
                 self._function(value, paths)
             case model.ApplyPart():
                 self._part(value, key)
+            case model.PartValue(part, kind):
+                # every rank holds the whole parameter, and nothing takes its piece of it
+                self._need_whole(part, kind.shape, value.span)
             case _:
                 pass
 

@@ -9,6 +9,7 @@ import attrs
 from specc.check.expressions import whole
 from specc.check.names import Unknown
 from specc.diagnostics import nearest
+from specc.program import model
 from specc.syntax import tree
 
 if TYPE_CHECKING:
@@ -72,6 +73,17 @@ class Tree:
             for inner in self.parts[path].walk()
             for tensor in inner.tensors
         )
+
+    def acting(self, paths: Iterable[str]) -> frozenset[str]:
+        """The parts that a rule acts on: for a list, which has no forward, its elements."""
+        found: set[str] = set()
+        for path in paths:
+            node = self.parts[path]
+            if isinstance(node.what, model.PartList):
+                found |= self.acting(child.path for child in node.children)
+            else:
+                found.add(path)
+        return frozenset(found)
 
     def select(self, selector: tree.Selector) -> Selection | None:
         """What a selector picks; None when it picks nothing, which has been reported."""

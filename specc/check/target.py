@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.check.values import values_of
 from specc.diagnostics import nearest
 from specc.program import model
 from specc.program.dims import size
+from specc.program.walk import values_of
 from specc.targets import TARGETS, UNKNOWN, Target
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from specc.check.data import check_batch, check_held_out, check_ids, evaluate_sources
 from specc.check.names import UNKNOWN, Unknown
 from specc.check.settings import Written, constructor, fill, report_unknown, typed, written
+from specc.check.tail import check_losses
 from specc.plan.facts import Training
 from specc.syntax import tree
 from specc.vocabulary.find import find
@@ -66,6 +67,8 @@ def training(
     check_batch(settled.fields, scope.report)
     check_ids(program, settled.fields, sources, sizes, scope.report)
     losses = [_loss_settings(term, scope) for term in train.loss]
+    if not any(isinstance(found, Unknown) for found in losses):
+        check_losses(program, [s for s in losses if not isinstance(s, Unknown)], scope.report)
     factors = [_factor(term, scope) for term in train.loss]
     launch = _launch(settled, scope)
     evaluated = blocks["evaluate"]
@@ -144,11 +147,12 @@ def _checked(
             warn_of_thousands(f"{owner}.{name}", item.expr, scope)
     if isinstance(values, Unknown):
         return UNKNOWN
-    for name, value in values.items():
-        if name in AT_LEAST_ONE and isinstance(value, int) and value < 1 and name in written_as:
-            item = written_as[name]
-            title = f"`{owner}.{name}` must be at least 1"
-            scope.report.error("E0235", item.expr.span, title, f"this is {value}")
+    for name, item in written_as.items():
+        value = values[name]
+        least = "at least 1" if name in AT_LEAST_ONE else "more than 0"
+        if isinstance(value, int | float) and value <= 0 and name in (*AT_LEAST_ONE, "clip"):
+            title = f"`{owner}.{name}` must be {least}"
+            scope.report.error("E0235", item.expr.span, title, f"this is {value:g}")
             return UNKNOWN
     return values
 

@@ -45,10 +45,7 @@ def storage(
     order = [axis.name for axis in mesh.axes]
     owned = [name for name in model.tensors if name not in ties.to]
     trained = [name for name in owned if model.tensors[name].parameter.trained]
-    plain = all(
-        dtypes.tensors[name].params == "fp32" and dtypes.tensors[name].reduce == "fp32"
-        for name in trained
-    )
+    plain = all(_kind(name, dtypes) == ("fp32", "fp32") for name in trained)
     if rule is None and plain:
         return Storage("ddp", (), tuple(order), (), None)
     shard = rule.axes if rule is not None else ()
@@ -136,8 +133,7 @@ def _by_precision(group: Group, model: Tree, dtypes: Precisions) -> Iterator[Uni
     """The unit, after one more unit for each precision inside it that is not its own."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for name in group.tensors:
-        precision = dtypes.tensors[name]
-        kinds.setdefault((precision.params, precision.reduce), []).append(name)
+        kinds.setdefault(_kind(name, dtypes), []).append(name)
     own = dtypes.parts[group.parts[0]]
     main = (own.params, own.reduce)
     if kinds and main not in kinds:
@@ -175,16 +171,22 @@ def _islands(names: list[str], group: Group, model: Tree) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parts))
 
 
-def check_islands(store: Storage, model: Tree, dtypes: Precisions) -> None:
+def check_islands(store: Storage, model: Tree, dtypes: Precisions, ties: Tied) -> None:
     """Report tensors whose precision differs from that of the other tensors of the same part."""
+    for left, right in ties.to.items():
+        if _kind(left, dtypes) != _kind(right, dtypes):
+            model.report.error(
+                "E0407",
+                ties.spans[left],
+                f"`{left}` is tied to `{right}`, and rules give them different precisions",
+                "one tensor",
+                notes=[f"{left}: {_shown(left, dtypes)}; {right}: {_shown(right, dtypes)}"],
+                helps=["select both in the same rule"],
+            )
     if store.kind == "ddp":
         return
     for path, node in model.parts.items():
-        kinds = {
-            (dtypes.tensors[t.name].params, dtypes.tensors[t.name].reduce)
-            for t in node.tensors
-            if t.parameter.trained
-        }
+        kinds = {_kind(t.name, dtypes) for t in node.tensors if t.parameter.trained}
         lone = node.is_tensor and _differs_from_parent(path, dtypes)
         if len(kinds) < 2 and not lone:
             continue
@@ -199,6 +201,14 @@ def check_islands(store: Storage, model: Tree, dtypes: Precisions) -> None:
         )
 
 
+def _kind(name: str, dtypes: Precisions) -> tuple[str, str]:
+    return dtypes.tensors[name].params, dtypes.tensors[name].reduce
+
+
+def _shown(name: str, dtypes: Precisions) -> str:
+    return "params {}, reduce {}".format(*_kind(name, dtypes))
+
+
 def _differs_from_parent(path: str, dtypes: Precisions) -> bool:
-    parent, own = dtypes.parts[path.rpartition(".")[0]], dtypes.tensors[path]
-    return (parent.params, parent.reduce) != (own.params, own.reduce)
+    parent = dtypes.parts[path.rpartition(".")[0]]
+    return (parent.params, parent.reduce) != _kind(path, dtypes)

@@ -10,9 +10,9 @@ from specc.check.assignments import Assignment, flatten
 from specc.check.names import Unknown
 from specc.check.rules import Claim, decide
 from specc.check.settings import fill, report_unknown, typed, written_settings
-from specc.check.values import bound_names
 from specc.diagnostics import nearest
 from specc.plan.facts import Compile, Precision, Recompute
+from specc.program.walk import bound_names
 from specc.syntax import tree
 from specc.vocabulary.record import Setting
 
@@ -265,7 +265,7 @@ def _parts_only(rule: tree.VerbRule, model: Tree) -> frozenset[str] | None:
             helps=["select the part that holds them"],
         )
         return None
-    return selection.parts
+    return model.acting(selection.parts)
 
 
 def refuse_offload(rules: Iterable[tree.VerbRule], report: Report) -> None:

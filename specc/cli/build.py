@@ -13,7 +13,7 @@ from specc.cli.channels import give
 from specc.cli.environment import Environment
 from specc.cli.flags import add_file, add_findings, add_situation, count, wishes
 from specc.cli.opening import open_spec
-from specc.cli.starting import device_variables, refuse_crowd, start
+from specc.cli.starting import machine_variables, refuse_crowd, start
 from specc.diagnostics import SpeccError
 from specc.plan.holding import HeldTensor
 from specc.report.holding import holding_text
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     is_rank = environment.rank is not None
     if args.ranks and args.ranks > 1 and not is_rank:
         refuse_crowd(facts)
-        return start("build", args, facts, {})
+        return start("build", args, facts, machine_variables(facts, environment))
     is_real = is_rank or args.ranks is not None
     held = _built(spec) if is_real else _imagined(spec)
     if environment.speaks:
@@ -74,9 +74,8 @@ def _stage(spec: api.Spec, stage: str) -> str:
 def _built(spec: api.Spec) -> tuple[HeldTensor, ...]:
     """What this rank holds of the model built for real."""
     from specc.runtime import session  # noqa: PLC0415  the door to torch
-    from specc.runtime.environment import variables  # noqa: PLC0415
 
-    with variables(device_variables(spec.facts())), spec.build() as built:
+    with spec.build() as built:
         return session.held(built.model)
 
 

@@ -17,7 +17,7 @@ from specc.cli.emit import script_name, tell_target
 from specc.cli.environment import Environment
 from specc.cli.flags import add_file, add_findings, add_situation, add_world, wishes
 from specc.cli.opening import open_spec, usable
-from specc.cli.starting import launch_lines, refuse_crowd, start, with_ranks
+from specc.cli.starting import launch_lines, machine_variables, refuse_crowd, start, with_ranks
 from specc.diagnostics import SpeccError
 from specc.emit.slurm import slurm_job
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     if args.dry_run:
         give(launch_lines("run", args, enlarged.facts()), None)
         return 0
-    return _alone(enlarged, args)
+    return _alone(enlarged, args, environment)
 
 
 def _check_flags(args: argparse.Namespace) -> None:
@@ -85,7 +85,7 @@ def _emit(spec: api.Spec, args: argparse.Namespace) -> int:
     return 0
 
 
-def _alone(spec: api.Spec, args: argparse.Namespace) -> int:
+def _alone(spec: api.Spec, args: argparse.Namespace, environment: Environment) -> int:
     """Train in ranks of this machine, and draw the losses."""
     facts = spec.facts()
     refuse_crowd(facts)
@@ -93,7 +93,7 @@ def _alone(spec: api.Spec, args: argparse.Namespace) -> int:
         tell_target(spec)
     with tempfile.TemporaryDirectory(prefix="specc_") as folder:
         metrics = _metrics(args, Path(folder))
-        env = _variables(metrics, args)
+        env = {**machine_variables(facts, environment), **_variables(metrics, args)}
         is_one = facts.mesh.world == 1  # needs neither agent nor process group
         code = _train(spec, env) if is_one else start("run", args, facts, env)
         if code == 0 and args.plot and metrics is not None:

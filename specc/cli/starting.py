@@ -13,6 +13,7 @@ from specc.targets import UNKNOWN
 
 if TYPE_CHECKING:
     from specc import api
+    from specc.cli.environment import Environment
     from specc.plan.facts import Facts
     from specc.runtime.machine import Machine
 
@@ -66,7 +67,28 @@ def start(verb: str, args: argparse.Namespace, facts: Facts, env: dict[str, str]
     from specc.runtime.launch import launch  # noqa: PLC0415
 
     command = [sys.executable, "-m", *words(verb, args, facts), "--quiet"]
-    return launch(command, facts.mesh.world, env={**device_variables(facts), **env})
+    return launch(command, facts.mesh.world, env=env)
+
+
+def machine_variables(facts: Facts, environment: Environment) -> dict[str, str]:
+    """Variables that the device's plugin reads when Python starts, for this machine.
+
+    Those that somebody has set stay as they are.
+
+    Raises:
+        SpeccError: one is set to what breaks a training here.
+    """
+    from specc.runtime.here import local_platform  # noqa: PLC0415
+
+    platform = local_platform(facts.target)
+    for wanted in facts.target.harmful(platform, environment.variables):
+        found = environment.variables[wanted.name]
+        raise SpeccError(
+            f"{wanted.name}={found} breaks a training here: {wanted.why}; "
+            f"unset it, or set it to {wanted.value}"
+        )
+    known = facts.target.environment(platform)
+    return {v.name: v.value for v in known if v.name not in environment.variables}
 
 
 def words(verb: str, args: argparse.Namespace, facts: Facts) -> list[str]:
@@ -79,14 +101,10 @@ def words(verb: str, args: argparse.Namespace, facts: Facts) -> list[str]:
     return found
 
 
-def device_variables(facts: Facts) -> dict[str, str]:
-    """Variables that the device's plugin reads when Python starts."""
-    return {variable.name: variable.value for variable in facts.target.environment(UNKNOWN)}
-
-
 def launch_lines(verb: str, args: argparse.Namespace, facts: Facts) -> str:
     """The torchrun lines that start the spec on every node."""
-    variables = [f"{name}={value}" for name, value in device_variables(facts).items()]
+    known = facts.target.environment(UNKNOWN)
+    variables = [f"{variable.name}={variable.value}" for variable in known]
     command = shlex.join(words(verb, args, facts))
     nodes, per_node = _nodes(facts)
     if nodes == 1:

@@ -184,7 +184,8 @@ def _torch_group(lines: set[str], text: Text) -> str:
         merged = [*plain, text.plugin, *rest]
     plain = [line for line in merged if not line.startswith("from ")]
     rest = sorted(
-        (l for l in [*merged, *text.imports] if l.startswith("from ")), key=lambda l: l.split()[1]
+        (line for line in [*merged, *text.imports] if line.startswith("from ")),
+        key=lambda line: line.split()[1],
     )
     return "\n".join([*plain, *rest])
 
@@ -228,7 +229,7 @@ def _ordered(names: set[str]) -> list[str]:
 
 def _sorted(lines: list[str], *, standard: bool) -> list[str]:
     def is_torch(line: str) -> bool:
-        return line.split()[1].split(".")[0] == "torch"
+        return line.split()[1].partition(".")[0] == "torch"
 
     chosen = [line for line in lines if is_torch(line) != standard]
     return sorted(chosen, key=lambda line: (line.startswith("from "), line.split()[1].lower()))

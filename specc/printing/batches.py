@@ -9,6 +9,7 @@ from specc.printing.context import Context, literal
 from specc.printing.fit import fit
 from specc.printing.values import value_names
 from specc.program import model
+from specc.program.walk import values_of
 
 if TYPE_CHECKING:
     from specc.plan.facts import Training
@@ -161,27 +162,12 @@ def _table_rows(context: Context, field: str) -> str | None:
     assert root.block is not None
     if field not in dict(root.block.inputs):
         return None
-    for statement in root.block.statements:
-        values = (statement.value,) if isinstance(statement, model.Assign) else statement.values
-        for value in values:
-            part = _embedding_of(value, field)
-            if part is not None:
+    for value in values_of(root.block.statements):
+        match value:
+            case model.ApplyPart(part, _, (model.Ref(name), *_)) if name == field:
                 what = root.block.part(part).what
                 if isinstance(what, model.Leaf) and what.kind == "Embedding":
                     return entry_text(what.dims["V"])
+            case _:
+                pass
     return None
-
-
-def _embedding_of(value: model.Value, field: str) -> str | None:
-    match value:
-        case model.ApplyPart(part, _, (model.Ref(name), *_)) if name == field:
-            return part
-        case model.ApplyPart(_, _, arguments) | model.ApplyFunction(_, arguments):
-            return next((p for a in arguments if (p := _embedding_of(a, field)) is not None), None)
-        case model.Arithmetic(_, left, right):
-            found = _embedding_of(left, field)
-            return found if found is not None or right is None else _embedding_of(right, field)
-        case model.Rearrange(inner) | model.Cast(inner):
-            return _embedding_of(inner, field)
-        case _:
-            return None

@@ -14,6 +14,7 @@ from specc.printing.lists import list_text
 from specc.printing.names import Names
 from specc.printing.segments import segmented_lines
 from specc.program import model
+from specc.program.walk import type_of, values_of
 from specc.resolve.values import scalar_names
 from specc.vocabulary.find import find
 
@@ -171,11 +172,12 @@ class Classes:
                 lines.append(f'self.register_buffer("{part.name}", {text})')
             else:
                 lines.append(f"self.{part.name} = {text}")
-        for tie in module.block.ties:
-            lines.append(
-                f"self.{'.'.join(tie.left)} = self.{'.'.join(tie.right)}  # {self.context.place(tie.span)}"
-            )
+        lines.extend(self._tie(tie) for tie in module.block.ties)
         return lines, groups
+
+    def _tie(self, tie: model.Tie) -> str:
+        left, right = ".".join(tie.left), ".".join(tie.right)
+        return f"self.{left} = self.{right}  # {self.context.place(tie.span)}"
 
     # ------------------------------------------------------------------------ constructors
 
@@ -266,36 +268,7 @@ def varying_statics(root: Module) -> dict[str, frozenset[str]]:
 def applied_types(block: model.BlockClass) -> dict[str, model.ValueType]:
     """Type of the first value that each part is applied to."""
     types: dict[str, model.ValueType] = {}
-
-    def visit(value: model.Value) -> None:
-        match value:
-            case model.ApplyPart(part, _, arguments):
-                for argument in arguments:
-                    visit(argument)
-                first = arguments[0]
-                if not isinstance(first, model.Scalar):
-                    types.setdefault(part, _type(first))
-            case model.ApplyFunction(_, arguments):
-                for argument in arguments:
-                    visit(argument)
-            case model.Arithmetic(_, left, right):
-                visit(left)
-                if right is not None:
-                    visit(right)
-            case model.Rearrange(inner) | model.Cast(inner):
-                visit(inner)
-            case _:
-                pass
-
-    for statement in block.statements:
-        values = (statement.value,) if isinstance(statement, model.Assign) else statement.values
-        for value in values:
-            visit(value)
+    for value in values_of(block.statements):
+        if isinstance(value, model.ApplyPart) and not isinstance(value.arguments[0], model.Scalar):
+            types.setdefault(value.part, type_of(value.arguments[0]))
     return types
-
-
-def _type(value: model.Value) -> model.ValueType:
-    if isinstance(value, (model.ApplyPart, model.ApplyFunction)):
-        return value.types[0]
-    assert not isinstance(value, model.Scalar)
-    return value.type

@@ -31,7 +31,7 @@ def constants(context: Context) -> list[Constant]:
     """Every constant that the text may use; the printer drops those that it does not."""
     facts = context.facts
     target = facts.target
-    found = [
+    return [
         Constant("DEVICE", f'"{target.device}"', line="device"),
         Constant("BACKEND", f'"{target.backend}"', line="device"),
         Constant("RANK", 'int(os.environ.get("RANK", "0"))', line="rank"),
@@ -42,7 +42,6 @@ def constants(context: Context) -> list[Constant]:
         Constant("METRICS", 'os.environ.get("METRICS")', "a file: one JSON line a step"),
         Constant("RESUME", 'os.environ.get("RESUME")', "`latest`, or a folder of a checkpoint"),
     ]
-    return found
 
 
 def _axes(context: Context) -> list[Constant]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
@@ -37,9 +38,9 @@ class Context:
 
     def place(self, span: Span) -> str:
         """`lib/llama.spec:5`: the file relative to the spec's own folder, and the line."""
-        home = os.path.dirname(self.facts.program.source.name)
-        path = os.path.relpath(span.source.name, home or ".")
-        return f"{path.replace(os.sep, '/')}:{span.line}"
+        home = Path(self.facts.program.source.name).parent
+        path = Path(os.path.relpath(span.source.name, home))
+        return f"{path.as_posix()}:{span.line}"
 
     def is_split(self, dim: str) -> bool:
         """Whether an axis of more than one rank, or of an open size, splits a dim."""

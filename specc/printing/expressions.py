@@ -12,12 +12,13 @@ from specc.printing.context import CASTS, DTYPES
 from specc.printing.rearrange import rearranged
 from specc.program import model
 from specc.program.dims import ONE, dim
+from specc.program.walk import type_of
 from specc.vocabulary.find import find
 from specc.vocabulary.record import FunctionCall, Raw
 from specc.vocabulary.texts import method
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from specc.plan.facts import Method
     from specc.printing.forward import Forward
@@ -77,9 +78,7 @@ class Expressions:
                 return self._arithmetic(value)
             case model.Rearrange(inner, source, target):
                 code = self.code(inner)
-                return Code(
-                    rearranged(self.context, code.inside(ATOM), source, target, code.level == ATOM)
-                )
+                return Code(rearranged(self.context, code.inside(ATOM), source, target))
             case model.ApplyPart():
                 return self._part(value)
             case model.ApplyFunction():
@@ -189,20 +188,9 @@ class Expressions:
 
 def value_shape(value: model.Value) -> Shape | None:
     """Shape of a value; None for a plain number."""
-    match value:
-        case model.Scalar():
-            return None
-        case model.ApplyPart(_, _, _, types) | model.ApplyFunction(_, _, _, _, types):
-            return types[0].shape
-        case _:
-            return value.type.shape
+    return None if isinstance(value, model.Scalar) else type_of(value).shape
 
 
 def settings_with(given: Mapping[str, SettingValue], raw: Mapping[str, str]) -> dict[str, object]:
     """Evaluated settings, those that a constructor argument decides replaced by its text."""
     return {name: Raw(raw[name]) if name in raw else value for name, value in given.items()}
-
-
-def joined(names: Sequence[str]) -> str:
-    """Targets of an assignment."""
-    return ", ".join(names)

@@ -11,6 +11,7 @@ from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
 from specc.program.dims import size
+from specc.program.walk import reads
 from specc.resolve.values import scalar_names
 from specc.vocabulary.texts import method
 
@@ -217,8 +218,8 @@ class Forward:
         for argument, wanted, source in zip(
             arguments, ("q", "k", "v"), value.arguments, strict=True
         ):
-            plain = isinstance(source, model.Ref) and argument.isidentifier()
-            name = argument if plain and self._dies(source, value) else self.locals.fresh(wanted)
+            free = isinstance(source, model.Ref) and argument.isidentifier() and self._dies(source)
+            name = argument if free else self.locals.fresh(wanted)
             self.lines.append(
                 f"{name} = tokens_to_heads({self._repeated(argument, wanted, used, value)}, {group})"
             )
@@ -232,10 +233,9 @@ class Forward:
         times = math.lcm(heads, facts.mesh.degree(used.axes)) // heads
         return f"repeat_heads({argument}, {times})" if which != "q" and times != 1 else argument
 
-    def _dies(self, ref: model.Value, call: model.ApplyFunction) -> bool:
-        """Whether this call is the only use of a value, so that its name may be taken over."""
-        assert isinstance(ref, model.Ref)
-        return sum(name == ref.name for name in uses(self.block.statements)) == 1
+    def _dies(self, ref: model.Ref) -> bool:
+        """Whether a call is the only use of a value, so that its name may be taken over."""
+        return sum(name == ref.name for name in reads(self.block.statements)) == 1
 
     def leave_method(self, used: Method, text: str) -> str:
         """The call's result with the dim moved back."""
@@ -246,31 +246,6 @@ class Forward:
         attribute = "_".join((*axes, "group"))
         self.groups[attribute] = axes
         return f"self.{attribute}"
-
-
-def uses(statements: tuple[model.Statement, ...]) -> list[str]:
-    """Names of values in the order in which statements read them, repeats included."""
-    found: list[str] = []
-    for statement in statements:
-        values = (statement.value,) if isinstance(statement, model.Assign) else statement.values
-        for value in values:
-            found.extend(value_uses(value))
-    return found
-
-
-def value_uses(value: model.Value) -> list[str]:
-    """Names that a value expression reads."""
-    match value:
-        case model.Ref(name):
-            return [name]
-        case model.ApplyPart(_, _, arguments) | model.ApplyFunction(_, arguments):
-            return [name for a in arguments for name in value_uses(a)]
-        case model.Arithmetic(_, left, right):
-            return [*value_uses(left), *(value_uses(right) if right is not None else [])]
-        case model.Rearrange(inner) | model.Cast(inner):
-            return value_uses(inner)
-        case _:
-            return []
 
 
 def _precisions(module: Module) -> frozenset[str]:

@@ -60,7 +60,8 @@ def loops(
             and _continues(last.source, source, index)
         ):
             found[-1] = attrs.evolve(
-                last, source=f"{source}|{last.source.split('|')[1].split(':')[0]}:{index + 1}"
+                last,
+                source=f"{source}|{last.source.partition('|')[2].partition(':')[0]}:{index + 1}",
             )
         else:
             found.append(Loop(_singular(source), f"{source}|{index}:{index + 1}", tuple(inside)))
@@ -101,7 +102,7 @@ def _below(path: str, element: tuple[str, int] | None) -> str:
 
 
 def _singular(path: str) -> str:
-    word = re.sub(r"\W", "", path.split(".")[-1])
+    word = re.sub(r"\W", "", path.rsplit(".", maxsplit=1)[-1])
     return word[:-1] if word.endswith("s") and len(word) > 1 else "layer"
 
 

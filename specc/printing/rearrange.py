@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 Atom = object
 
 
-def rearranged(
-    context: Context, value: str, source: Shape, target: Shape, is_atom: bool = True
-) -> str:
+def rearranged(context: Context, value: str, source: Shape, target: Shape) -> str:
     """Text of the value in its new shape.
 
     Placement belongs to atoms, so the local expression is the shard of the global one, whatever is split:
     products are opened, atoms put in order, products closed.
+
+    Args:
+        value: an atom of Python, or in parentheses.
     """
-    text = value if is_atom or value.startswith("(") else f"({value})"
-    text, atoms = _open(context, text, source)
+    text, atoms = _open(context, value, source)
     wanted = [atom for entry in target for atom in _atoms(entry)]
     text = _reorder(text, atoms, wanted)
     return _close(text, target)
@@ -64,12 +64,10 @@ def _reorder(text: str, atoms: list[Atom], wanted: list[Atom]) -> str:
 
 
 def _close(text: str, target: Shape) -> str:
-    position = 0
-    for entry in target:
+    for position, entry in enumerate(target):
         count = len(_atoms(entry))
         if entry == ONE:
             text += f".unsqueeze({position})"
         elif count > 1:
             text += f".flatten({position}, {position + count - 1})"
-        position += 1
     return text

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.printing.fit import fit, fit_body
-from specc.printing.forward import uses
 from specc.program import model
+from specc.program.walk import inside, reads, replaced, roots, type_of
 
 if TYPE_CHECKING:
     from specc.printing.forward import Forward
@@ -57,9 +57,9 @@ def _method(
     place: str,
 ) -> tuple[str, list[str], str]:
     """Signature and body of a recomputed method, and the line that calls it."""
-    inside = uses(tuple(segment.statements))
-    inputs = [name for name in dict.fromkeys(known) if name in inside]
-    outputs = [n for n in dict.fromkeys(_defined(segment.statements)) if n in uses(tuple(later))]
+    read = reads(tuple(segment.statements))
+    inputs = [name for name in dict.fromkeys(known) if name in read]
+    outputs = [n for n in dict.fromkeys(_defined(segment.statements)) if n in reads(tuple(later))]
     arguments = ", ".join(forward.locals.of(name) for name in inputs)
     lines = _printed(forward, segment.statements)
     target = f"self.segment_{number}"
@@ -112,7 +112,7 @@ def _hoist(
     if isinstance(statement, model.Assign) and set(statement.names) & set(keep):
         arguments, call = _named_arguments(statement.value)
         return [(arguments, attrs.evolve(statement, value=call))], None
-    values = (statement.value,) if isinstance(statement, model.Assign) else statement.values
+    values = roots(statement)
     found = [c for value in values for c in _kept_parts(value, keep)]
     hoisted: list[tuple[list[model.Assign], model.Assign]] = []
     for call in found:
@@ -120,26 +120,14 @@ def _hoist(
         arguments, bare = _named_arguments(call)
         hoisted.append((arguments, model.Assign((name,), bare, call.span)))
         ref = model.Ref(name, call.types[0], call.span)
-        values = tuple(_replace(value, call, ref) for value in values)
+        values = tuple(replaced(value, call, ref) for value in values)
     if isinstance(statement, model.Assign):
         return hoisted, attrs.evolve(statement, value=values[0])
     return hoisted, attrs.evolve(statement, values=values)
 
 
 def _kept_parts(value: model.Value, keep: tuple[str, ...]) -> list[model.ApplyPart]:
-    match value:
-        case model.ApplyPart(part, _, arguments):
-            inner = [c for a in arguments for c in _kept_parts(a, keep)]
-            return [*inner, value] if part in keep else inner
-        case model.ApplyFunction(_, arguments):
-            return [c for a in arguments for c in _kept_parts(a, keep)]
-        case model.Arithmetic(_, left, right):
-            more = _kept_parts(right, keep) if right is not None else []
-            return [*_kept_parts(left, keep), *more]
-        case model.Rearrange(inside) | model.Cast(inside):
-            return _kept_parts(inside, keep)
-        case _:
-            return []
+    return [v for v in inside(value) if isinstance(v, model.ApplyPart) and v.part in keep]
 
 
 def _named_arguments(call: model.Value) -> tuple[list[model.Assign], model.Value]:
@@ -155,29 +143,5 @@ def _named_arguments(call: model.Value) -> tuple[list[model.Assign], model.Value
         name = f"into_{call.part if isinstance(call, model.ApplyPart) else call.function}"
         name += f"_{number + 1}" if len(call.arguments) > 1 else ""
         assigned.append(model.Assign((name,), argument, argument.span))
-        names.append(model.Ref(name, _type(argument), argument.span))
+        names.append(model.Ref(name, type_of(argument), argument.span))
     return assigned, attrs.evolve(call, arguments=tuple(names))
-
-
-def _replace(value: model.Value, old: model.Value, new: model.Value) -> model.Value:
-    if value is old:
-        return new
-    match value:
-        case model.ApplyPart() | model.ApplyFunction():
-            return attrs.evolve(
-                value, arguments=tuple(_replace(a, old, new) for a in value.arguments)
-            )
-        case model.Arithmetic():
-            right = _replace(value.right, old, new) if value.right is not None else None
-            return attrs.evolve(value, left=_replace(value.left, old, new), right=right)
-        case model.Rearrange() | model.Cast():
-            return attrs.evolve(value, value=_replace(value.value, old, new))
-        case _:
-            return value
-
-
-def _type(value: model.Value) -> model.ValueType:
-    if isinstance(value, (model.ApplyPart, model.ApplyFunction)):
-        return value.types[0]
-    assert not isinstance(value, model.Scalar)
-    return value.type

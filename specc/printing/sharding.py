@@ -117,7 +117,7 @@ def init_lines(context: Context) -> list[str]:
     counts = list_counts(facts.model)
     own = own_paths(facts.model)
     draws = {
-        p.name: _draw(context, module, p)
+        p.name: _draw(module, p)
         for module in facts.model.walk()
         for p in module.parameters
         if p.tied_to is None and not p.name.startswith(own)
@@ -138,7 +138,7 @@ def own_paths(root: Module) -> tuple[str, ...]:
     return tuple(f"{m.path}." for m in root.walk() if isinstance(m.what, model.Foreign))
 
 
-def _draw(context: Context, module: Module, parameter: Parameter) -> str:
+def _draw(module: Module, parameter: Parameter) -> str:
     draw = parameter.draw
     match draw.name:
         case "fan_in":
@@ -177,7 +177,7 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
         "def build_model():",
         f'    """The model without memory yet{", sharded" if facts.layout.storage.kind != "ddp" else ""}."""',
     ]
-    meshes, storage = _meshes(context, bool(root.groups))
+    meshes, storage = _meshes(context, root)
     lines.extend(meshes)
     lines.append('    with torch.device("meta"):')
     groups = ", ".join(_group(axes) for axes in root.groups.values())
@@ -196,8 +196,9 @@ def _group(axes: tuple[str, ...]) -> str:
     return f'mesh["{axes[0]}"].get_group()'
 
 
-def _meshes(context: Context, needs_mesh: bool) -> tuple[list[str], str]:
+def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
     """Lines that make the meshes, and the name of the one that parameters are stored over."""
+    needs_mesh = bool(root.groups)
     facts = context.facts
     names = [axis.name for axis in facts.mesh.axes]
     base = f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
@@ -209,10 +210,8 @@ def _meshes(context: Context, needs_mesh: bool) -> tuple[list[str], str]:
     if storage.kind == "replicate":
         text = f'init_device_mesh(DEVICE, ({_product(names)}, 1), mesh_dim_names=("replicate", "shard"))'
         name = "storage"
-    elif not replicate and len(names) == 1:
-        name, text = "mesh", base
-    elif replicate + shard == names and len(replicate) == len(shard) == 1:
-        name, text = "mesh", base
+    elif replicate + shard == names and max(len(replicate), len(shard)) == 1:
+        name, text = "mesh", base  # each axis of the mesh has one use, so it serves for storage too
     else:
         name, text = "storage", _storage_mesh(names, replicate, shard)
     if not (name == "mesh" and needs_mesh):
@@ -227,7 +226,8 @@ def _storage_mesh(names: list[str], replicate: list[str], shard: list[str]) -> s
     if replicate + shard == names:
         return f"init_device_mesh(DEVICE, ({sizes}), mesh_dim_names=({labels}))"
     order = ", ".join(str(names.index(name)) for name in replicate + shard)
-    ranks = f"torch.arange(WORLD).view({_sizes(names).rstrip(',')}).permute({order}).reshape({sizes.rstrip(',')})"
+    view = f"torch.arange(WORLD).view({_sizes(names).rstrip(',')}).permute({order})"
+    ranks = f"{view}.reshape({sizes.rstrip(',')})"
     return f"DeviceMesh(DEVICE, {ranks}, mesh_dim_names=({labels}))"
 
 

@@ -9,13 +9,14 @@ import attrs
 
 from specc.printing.fit import fit, fit_body
 from specc.program import model
+from specc.program.walk import inside, replaced, type_of
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
     from specc.plan.facts import Facts
     from specc.printing.forward import Forward
 
-TOKEN = "tail"  # the value that enters the tail, by a name that no spec can write twice
+ENTRY = "tail"  # the value that enters the tail, by a name that no spec can write twice
 
 
 @attrs.frozen
@@ -45,11 +46,11 @@ class Tail:
         if name != entry:
             forward.lines.append(f"{name} = {entry}")
         before, forward.lines = forward.lines, []
-        inside = _replaced(
-            self.value, self.entry, model.Ref(TOKEN, _type(self.entry), self.entry.span)
+        per_chunk = replaced(
+            self.value, self.entry, model.Ref(ENTRY, type_of(self.entry), self.entry.span)
         )
-        text = forward.expressions.code(inside).text
-        own = forward.locals.of(TOKEN)
+        text = forward.expressions.code(per_chunk).text
+        own = forward.locals.of(ENTRY)
         single = f"({own})" in text and text.count(own) == 1 and text.endswith(f"({own})")
         tail = text.removesuffix(f"({own})") if single else "self.logits"
         labels = forward.locals.of(self.labels)
@@ -93,9 +94,9 @@ def _tail(facts: Facts, logits: str, labels: str, loss: str, settings: dict[str,
     value = last.values[position]
     statements = list(before)
     value = _inlined(value, statements)
-    classes = _type(value).shape[-1]
+    classes = type_of(value).shape[-1]
     entry = value
-    while _type(entry).shape[-1:] == (classes,):
+    while type_of(entry).shape[-1:] == (classes,):
         entry = _operand(entry, classes)
     return Tail(value, entry, labels, loss, settings, tuple(statements))
 
@@ -106,26 +107,14 @@ def _inlined(value: model.Value, statements: list[model.Statement]) -> model.Val
         last = statements[-1]
         if not (isinstance(last, model.Assign) and len(last.names) == 1):
             return value
-        found = next((r for r in _refs(value) if r.name == last.names[0]), None)
-        if found is None or _type(last.value).shape[-1] != _type(value).shape[-1]:
+        found = next(
+            (r for r in inside(value) if isinstance(r, model.Ref) and r.name == last.names[0]), None
+        )
+        if found is None or type_of(last.value).shape[-1] != type_of(value).shape[-1]:
             return value
-        value = _replaced(value, found, last.value)
+        value = replaced(value, found, last.value)
         statements.pop()
     return value
-
-
-def _refs(value: model.Value) -> list[model.Ref]:
-    match value:
-        case model.Ref():
-            return [value]
-        case model.ApplyPart(_, _, arguments) | model.ApplyFunction(_, arguments):
-            return [r for a in arguments for r in _refs(a)]
-        case model.Arithmetic(_, left, right):
-            return [*_refs(left), *(_refs(right) if right is not None else [])]
-        case model.Rearrange(inner) | model.Cast(inner):
-            return _refs(inner)
-        case _:
-            return []
 
 
 def _operand(value: model.Value, classes: object) -> model.Value:
@@ -141,32 +130,8 @@ def _operand(value: model.Value, classes: object) -> model.Value:
                 for s in (left, right)
                 if s is not None and not isinstance(s, (model.Scalar, model.PartValue))
             ]
-            return next((s for s in sides if _type(s).shape[-1] == classes), sides[0])
+            return next((s for s in sides if type_of(s).shape[-1] == classes), sides[0])
         case model.Cast(inner):
             return inner
         case _:
             raise AssertionError(value)
-
-
-def _replaced(value: model.Value, old: model.Value, new: model.Value) -> model.Value:
-    if value is old or value == old:
-        return new
-    match value:
-        case model.ApplyPart() | model.ApplyFunction():
-            return attrs.evolve(
-                value, arguments=tuple(_replaced(a, old, new) for a in value.arguments)
-            )
-        case model.Arithmetic():
-            right = _replaced(value.right, old, new) if value.right is not None else None
-            return attrs.evolve(value, left=_replaced(value.left, old, new), right=right)
-        case model.Rearrange() | model.Cast():
-            return attrs.evolve(value, value=_replaced(value.value, old, new))
-        case _:
-            return value
-
-
-def _type(value: model.Value) -> model.ValueType:
-    if isinstance(value, (model.ApplyPart, model.ApplyFunction)):
-        return value.types[0]
-    assert not isinstance(value, model.Scalar)
-    return value.type

@@ -6,17 +6,18 @@ import ast
 
 import attrs
 
-from specc.check.values import values_of
 from specc.plan.facts import Facts
 from specc.plan.hashes import hashes
 from specc.printing.batches import batch_lines
-from specc.printing.classes import Classes
+from specc.printing.classes import Classes, ClassText
 from specc.printing.constants import Constant, constant_lines, constants
 from specc.printing.context import Context
 from specc.printing.header import header_lines
 from specc.printing.loop import averaged_lines, held_out_lines, main_lines, train_lines
 from specc.printing.sharding import build_lines, group_lines, init_lines, shard_lines
 from specc.printing.tail import find_tail
+from specc.program import model
+from specc.program.walk import values_of
 
 
 @attrs.frozen
@@ -94,8 +95,8 @@ def print_text(facts: Facts) -> Text:
     )
 
 
-def _in_order(classes: Classes) -> list:  # noqa: ANN202  ClassText, each once
-    seen: list = []
+def _in_order(classes: Classes) -> list[ClassText]:
+    seen: list[ClassText] = []
     for text in classes.printed.values():
         if not any(text is other for other in seen):
             seen.append(text)
@@ -120,7 +121,8 @@ def _extern_imports(facts: Facts) -> tuple[str, ...]:
         value.function
         for module in facts.model.walk()
         if module.block is not None
-        for value in _foreign_calls(module.block.statements)
+        for value in values_of(module.block.statements)
+        if isinstance(value, model.ApplyFunction) and value.foreign
     }
     lines = [
         f"from {extern.module} import {extern.attribute}"
@@ -128,7 +130,3 @@ def _extern_imports(facts: Facts) -> tuple[str, ...]:
         if name in used | called
     ]
     return tuple(sorted(lines))
-
-
-def _foreign_calls(statements: tuple) -> list:  # noqa: ANN202  ApplyFunction values of externs
-    return [v for v in values_of(statements) if getattr(v, "foreign", False)]

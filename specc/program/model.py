@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -134,7 +134,7 @@ class PartList:
     span: Span = attrs.field(eq=False, repr=False)
 
 
-What = Union[Leaf, Instance, Foreign, Chain, PartList]
+What: TypeAlias = "Leaf | Instance | Foreign | Chain | PartList"
 
 
 @attrs.frozen
@@ -240,19 +240,21 @@ class Rearrange:
 
 @attrs.frozen
 class Cast:
-    """`h: bf16[..] = x`"""
+    """An annotated value, `h: bf16[..] = x`."""
 
     value: Value
     type: ValueType
     span: Span = attrs.field(eq=False, repr=False)
 
 
-Value = Union[Ref, PartValue, Scalar, ApplyPart, ApplyFunction, Arithmetic, Rearrange, Cast]
+Value: TypeAlias = (
+    "Ref | PartValue | Scalar | ApplyPart | ApplyFunction | Arithmetic | Rearrange | Cast"
+)
 
 
 @attrs.frozen
 class Assign:
-    """`q, k, v = split(y)`; `_` discards a result."""
+    """A statement `q, k, v = split(y)`; `_` discards a result."""
 
     names: tuple[str, ...]
     value: Value
@@ -261,13 +263,13 @@ class Assign:
 
 @attrs.frozen
 class Return:
-    """`return x, aux`"""
+    """The last statement of a block, `return x, aux`."""
 
     values: tuple[Value, ...]
     span: Span = attrs.field(eq=False, repr=False)
 
 
-Statement = Union[Assign, Return]
+Statement: TypeAlias = "Assign | Return"
 
 
 @attrs.frozen

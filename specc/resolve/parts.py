@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -62,7 +62,7 @@ class ListOfParts:
     span: Span
 
 
-Draft: TypeAlias = Union[Leaf, BlockUse, ExternUse, ChainOf, ListOfParts]
+Draft: TypeAlias = "Leaf | BlockUse | ExternUse | ChainOf | ListOfParts"
 
 
 def draft(expr: tree.Expr, bound: Bound) -> Draft:
@@ -216,10 +216,8 @@ def leaf(
     """A part of the vocabulary with its dims bound and its tensors known."""
     positional = [a for a in arguments if a.name is None]
     dims, rest = _leaf_dims(record, positional, span, bound)
-    settings = [*_positional_settings(record, rest, span, bound)]
-    for argument in arguments:
-        if argument.name is not None:
-            settings.append(_leaf_setting(record, argument, bound))
+    settings = _positional_settings(record, rest, bound)
+    settings += [_leaf_setting(record, a, bound) for a in arguments if a.name is not None]
     given = {setting.name: setting for setting in settings}
     parameters = tuple(
         Parameter(weight.name, tuple(dims[letter] for letter in weight.dims), weight.init)
@@ -281,7 +279,7 @@ def _report_leaf_dims(
 
 
 def _positional_settings(
-    record: PartRecord, rest: list[tree.Argument], span: Span, bound: Bound
+    record: PartRecord, rest: list[tree.Argument], bound: Bound
 ) -> list[Given]:
     if len(rest) > len(record.positional):
         extra = rest[len(record.positional)]

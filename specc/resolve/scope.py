@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from specc.source import Source, Span
 
 
-class Unresolved(Exception):
+class Unresolved(Exception):  # noqa: N818  a signal between readers, not an error to show
     """A name or shape could not be understood; it has been reported, or follows from what was."""
 
 

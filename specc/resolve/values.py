@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.diagnostics import nearest
 from specc.program import model
 from specc.program.dims import ONE, show, show_shape
 from specc.resolve.apply import apply_draft

@@ -8,6 +8,7 @@ from specc.syntax.fault import Fault, Finding, Rule, Way
 from specc.syntax.sentences import either, keywords
 from specc.syntax.words import DECLARATIONS, ELSEWHERE, PLACES, VERBS
 
+_ACTIONS = frozenset({"shard", "stage", "replicate"})
 _SIGNS_OF_A_NAME = frozenset({":", "=", ",", "."})
 
 
@@ -15,7 +16,9 @@ def near_keyword(fault: Fault) -> Way | None:
     """The word that the fault most likely misspells."""
     if fault.kind_of() != "name":
         return None
-    near = nearest(fault.word().lower(), keywords(fault.accepts))
+    wanted = keywords(fault.accepts)
+    near = "use" if (fault.word(), wanted) == ("import", ["use"]) else None
+    near = near or nearest(fault.word().lower(), wanted)
     if near is None:
         return None
     return Way(f"did you mean `{near}`?", (fault.replace(fault.at, near),))
@@ -80,7 +83,7 @@ def word_elsewhere(fault: Fault) -> Finding | None:
     ways = [Way(f"write it {home}")]
     if word in VERBS and fault.first(1) == "=":
         ways = [Way(f"write the rule `{word}` {home}; leave it out where nothing is to happen")]
-    if fault.kind == "layout" and word in {"shard", "stage", "replicate"}:
+    if fault.kind == "layout" and word in _ACTIONS:
         ways = [Way(f"say for which axis: `dp: {word} ..`")]
     return Finding(
         "E0125",
@@ -88,6 +91,21 @@ def word_elsewhere(fault: Fault) -> Finding | None:
         f"begins no {PLACES[fault.kind].expected.split()[-1]} here",
         first=0,
         ways=tuple(ways),
+    )
+
+
+def axis_rule_elsewhere(fault: Fault) -> Finding | None:
+    """`dp: shard B` in `train`."""
+    action = fault.first(2)
+    if fault.kind == "layout" or fault.first(1) != ":" or action not in _ACTIONS:
+        return None
+    return Finding(
+        "E0125",
+        "rules for an axis belong in `layout`",
+        f"`{action}` has no meaning here",
+        first=0,
+        last=2,
+        ways=(Way("write it in `layout`"),),
     )
 
 
@@ -132,6 +150,7 @@ WORDS: tuple[Rule, ...] = (
     word_as_name,
     repeat_as_name,
     word_elsewhere,
+    axis_rule_elsewhere,
     misspelt_start,
     no_declaration,
 )

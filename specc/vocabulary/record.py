@@ -35,7 +35,7 @@ class Constructor:
     settings: Mapping[str, SettingValue] = attrs.field(eq=False)
 
 
-SettingValue: TypeAlias = "int | float | bool | str | None | tuple[SettingValue, ...] | Constructor"
+SettingValue: TypeAlias = "int | float | bool | str | tuple[SettingValue, ...] | Constructor | None"
 Settings: TypeAlias = "Mapping[str, SettingValue]"
 # Python text of an expression, by letter of the signature: {"I": "D", "O": "HEADS * HD"}.
 DimTexts: TypeAlias = "Mapping[str, str]"
