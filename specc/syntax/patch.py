@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -39,7 +39,9 @@ class Patched:
 
     def moved(self, offset: int) -> int:
         """Where a place of the unpatched text is now; the start of what replaces it."""
-        piece = bisect_right(self.origins, offset) - 1
+        piece = bisect_left(self.origins, offset)
+        if piece == len(self.origins) or self.origins[piece] != offset:
+            piece -= 1
         following = piece + 1
         end = self.starts[following] if following < len(self.starts) else len(self.text)
         return min(self.starts[piece] + offset - self.origins[piece], end)
