@@ -226,15 +226,30 @@ def test_parts_that_contract_a_split_dim_need_it_whole() -> None:
     assert says(found, "E0410") == "`Linear` needs `S` whole, and `cp` splits it @ S"
 
 
+FLOATS = (
+    "  data { x = randn, y: [B, S] = randn }\n  loss = mse(out, y)\n"
+    "  optimizer = SGD(lr = 0.1)\n  steps = 1\n"
+)
+SCALED = "model M(x: [B, S]) -> out: [B, S] {\n  w: Param([1])\n  return x*w\n}\n"
+OVER_BOTH = "dp: shard B\ncp: shard S"
+
+
+def test_elementwise_work_may_be_split_anywhere() -> None:
+    assert not findings(spec(OVER_BOTH, "dp = 2, cp = 2", model=SCALED, train=FLOATS))
+
+
+def test_a_parameter_used_as_a_value_must_be_whole() -> None:
+    model = SCALED.replace("Param([1])", "Param([S])")
+    found = findings(spec(OVER_BOTH, "dp = 2, cp = 2", model=model, train=FLOATS))
+    assert says(found, "E0410") == "`w` needs `S` whole, and `cp` splits it @ S"
+
+
 def test_losses_need_their_classes_whole() -> None:
-    train = (
-        "  data { x = randn, y: [B, S] = randn }\n  loss = mse(out, y)\n"
-        "  optimizer = SGD(lr = 0.1)\n  steps = 1\n"
+    train = FLOATS.replace("y: [B, S] = randn", "y: i64[B] = randint(S)").replace(
+        "mse(out, y)", "cross_entropy(out, y)"
     )
-    model = "model M(x: [B, S]) -> out: [B, S] {\n  return x*2\n}\n"
-    assert not findings(
-        spec("dp: shard B\ncp: shard S", "dp = 2, cp = 2", model=model, train=train)
-    )
+    found = findings(spec(OVER_BOTH, "dp = 2, cp = 2", model=SCALED, train=train))
+    assert says(found, "E0410") == "`cross_entropy` needs `S` whole, and `cp` splits it @ S"
 
 
 def test_divisors_rise() -> None:

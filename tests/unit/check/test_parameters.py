@@ -135,6 +135,11 @@ def test_parameters_may_be_frozen() -> None:
     assert [name for name, p in found.items() if p.frozen] == ["embed.weight"]
 
 
+def test_something_must_be_trained() -> None:
+    found = findings(spec(train=TRAIN + "optimize { frozen = true }\n"))
+    assert says(found, "E0618") == "all parameters of `Small` are frozen @ Small"
+
+
 def test_a_tie_is_one_tensor_that_follows_the_second() -> None:
     found = parameters(
         "init each Embedding.weight { normal = 0.5 }\noptimize embed { frozen = true }", TIED

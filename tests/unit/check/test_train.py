@@ -83,6 +83,7 @@ def test_a_let_may_hold_a_constructor_and_a_number() -> None:
             "`train.steps` is a whole number; `10min` has a unit @ 10min",
         ),
         ("", {"steps": "steps = meny"}, "E0201", "unknown name `meny` in `train.steps` @ meny"),
+        ("clip = 0", {}, "E0235", "`train.clip` must be more than 0 @ 0"),
         ("clip = true", {}, "E0602", "`train.clip` is a number, not `true` @ true"),
         (
             "deterministic = 1",
@@ -184,6 +185,55 @@ def test_terms_of_the_loss_have_settings_and_factors() -> None:
     found = facts(text).training
     assert found.loss_factors == (1.0, 0.25)
     assert found.loss_settings[0] == {"ignore": -100, "smooth": 0.1, "z": 0, "chunk": None}
+
+
+CHUNKED = "cross_entropy(logits, labels, chunk = 4)"
+END = "return ids -> embed -> blocks -> norm -> head"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        END,
+        "y = ids -> embed -> blocks -> norm -> head\n  return 30.0*tanh(y/30.0)",
+        "y = ids -> embed -> blocks\n  y = norm(y)\n  y = head(y)\n  return y",
+        "return tanh(head(norm(blocks(embed(ids)))))",
+    ],
+)
+def test_a_loss_may_run_in_chunks_of_tokens(end: str) -> None:
+    text = train(loss=f"loss = {CHUNKED}").replace(END, end)
+    assert facts(text).training.loss_settings[0]["chunk"] == 4
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "return softmax(y, over = S)",
+        "return y + head(norm(embed(ids)))",
+        "z = norm(embed(ids))\n  return y*mean(mean(z, over = d), over = S)",
+        "z = head(norm(embed(ids)))\n  z = tanh(z)\n  return y + z*0.0",
+    ],
+)
+def test_chunks_need_an_end_that_works_on_each_token_alone(end: str) -> None:
+    body = f"y = head(norm(blocks(embed(ids))))\n  {end}"
+    finding = only(findings(train(loss=f"loss = {CHUNKED}").replace(END, body)), "E0617")
+    assert finding.labels[1].text == "does not work on each token alone"
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        f"{CHUNKED} + 0.1*mean(logits)",
+        "cross_entropy(logits, labels, ignore = 3) + cross_entropy(logits, ids)",
+        "cross_entropy(logits, ids, chunk = 4)",
+    ],
+)
+def test_losses_that_cannot_be_built_yet_are_refused(loss: str) -> None:
+    assert "this version of specc" in only(findings(train(loss=f"loss = {loss}")), "E0495").title
+
+
+def test_an_ignored_label_is_fine_in_a_loss_of_one_term() -> None:
+    assert facts(train(loss="loss = cross_entropy(logits, labels, ignore = 0)"))
 
 
 # ------------------------------------------------------------------------------------- data

@@ -140,6 +140,27 @@ def test_tensors_of_one_part_share_a_precision() -> None:
     assert (finding.code, "one tensor of `blocks[0].mlp[0]`" in finding.title) == ("E0494", True)
 
 
+def test_both_sides_of_a_tie_have_one_precision() -> None:
+    layout = FSDP + BF16 + "\nprecision head { params = fp32 }"
+    finding = only(findings(spec(layout, model=TIED)), "E0407")
+    assert finding.notes == (
+        "head.weight: params fp32, reduce fp32; embed.weight: params bf16, reduce fp32",
+    )
+
+
+def test_a_list_stands_for_its_elements() -> None:
+    assert units("dp: shard B\ndp: shard params per blocks") == units(FSDP)
+    found = facts(spec("dp: shard B\nrecompute blocks\ncompile blocks"))
+    assert [m.path for m in found.model.walk() if m.recompute and m.compile] == [
+        f"blocks.{i}" for i in range(4)
+    ]
+
+
+def test_a_part_without_parameters_is_no_unit() -> None:
+    finding = only(findings(spec("dp: shard B\ndp: shard params per GELU")), "E0402")
+    assert finding.title == "`blocks[0].mlp[1]` holds no parameters, so it is no unit"
+
+
 def test_a_unit_inside_a_compiled_part_is_refused() -> None:
     finding = only(
         findings(spec(FSDP + ", each Attention\ncompile each Block"), sets={"depth": "1"}), "E0417"
