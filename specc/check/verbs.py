@@ -9,9 +9,11 @@ import attrs
 from specc.check.assignments import Assignment, flatten
 from specc.check.names import Unknown
 from specc.check.rules import Claim, decide
+from specc.check.selectors import spelled
 from specc.check.settings import fill, report_unknown, typed, written_settings
 from specc.diagnostics import nearest
 from specc.plan.facts import Compile, Precision, Recompute
+from specc.program.model import Chain
 from specc.program.walk import bound_names
 from specc.syntax import tree
 from specc.vocabulary.record import Setting
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from specc.source import Span
 
 DTYPES = ("fp32", "bf16", "fp16")
+# Statistics and arithmetic in fp32 whatever comes in: specc/parts/rms_norm.py; torch's layer norm
+# accumulates in fp32 (aten/src/ATen/native/layer_norm.cpp, at::opmath_type).
+FP32_INSIDE = ("LayerNorm", "RMSNorm")
 PRECISION = {name: Setting(name, "word") for name in ("store", "params", "compute", "reduce")}
 MATMUL = Setting("matmul", "word", choices=("fp32", "tf32"))
 COMPILE = (
@@ -77,6 +82,7 @@ def precisions(rules: Iterable[tree.VerbRule], model: Tree) -> Precisions:
         name: decide(f"precision.{name}", found, model.report) for name, found in claims.items()
     }
     parts = {path: _precision(path, held) for path in model.parts}
+    _refuse_compute(parts, held["compute"], model)
     tensors = {name: _precision(name, held) for name in model.tensors}
     return Precisions(parts, tensors, matmul, bf16)
 
@@ -91,6 +97,28 @@ def _precision(element: str, held: Mapping[str, Mapping[str, Claim]]) -> Precisi
     params = words.get("params", "fp32")
     compute = words.get("compute", params)
     return Precision(params, None if compute == params else compute, words.get("reduce", "fp32"))
+
+
+def _refuse_compute(parts: Mapping[str, Precision], held: Mapping[str, Claim], model: Tree) -> None:
+    """Only parts that compute in fp32 by themselves may differ from their `params`."""
+    said: list[Claim] = []
+    for path, precision in parts.items():
+        node = model.parts[path]
+        if precision.compute is None or not node.type or held[path] in said:
+            continue
+        if precision.compute == "fp32" and node.type in FP32_INSIDE:
+            continue
+        claim = held[path]
+        said.append(claim)
+        model.report.error(
+            "E0491",
+            claim.span,
+            f"this version of specc cannot compute `{node.type}` in {precision.compute} while its "
+            f"`params` are {precision.params}",
+            "not built yet",
+            notes=[f"parts that compute in fp32 by themselves: {', '.join(FP32_INSIDE)}"],
+            helps=[f"write `params = {precision.compute}` for it, or leave `compute` out"],
+        )
 
 
 def _matmul(rule: tree.VerbRule, line: Assignment, model: Tree) -> str | None:
@@ -167,7 +195,29 @@ def recomputes(rules: Iterable[tree.VerbRule], model: Tree) -> dict[str, Recompu
             claims.append(claim)
             made[claim] = Recompute(keep, rule.span)
     held = decide("recompute.keep", claims, model.report)
-    return {path: made[claim] for path, claim in held.items()}
+    found = {path: made[claim] for path, claim in held.items()}
+    _refuse_pieces(found, model)
+    return found
+
+
+def _refuse_pieces(found: Mapping[str, Recompute], model: Tree) -> None:
+    """Recomputation stands where a block calls a part: not around the model, not inside a chain."""
+    said: list[Recompute] = []
+    for path, rule in sorted(found.items()):
+        parent = path.rpartition(".")[0]
+        in_chain = bool(path) and isinstance(model.parts[parent].what, Chain)
+        if (path and not in_chain) or rule in said:
+            continue
+        said.append(rule)
+        what = f"one part of the chain `{spelled(parent)}`" if path else "the whole model as one"
+        way_out = f"recompute `{spelled(parent)}`" if path else "write `recompute each Block`"
+        model.report.error(
+            "E0494",
+            rule.span,
+            f"this version of specc cannot recompute {what} yet",
+            "not built yet",
+            helps=[way_out],
+        )
 
 
 def _keep(

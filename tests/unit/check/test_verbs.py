@@ -21,6 +21,7 @@ def test_parts_inside_inherit_and_the_narrower_rule_wins_property_by_property() 
     rules = "precision { params = bf16, reduce = fp32 }\nprecision each RMSNorm { compute = fp32 }"
     assert precision(rules, "blocks.0.attn.wq") == Precision("bf16", None, "fp32")
     assert precision(rules, "blocks.0.norm") == Precision("bf16", "fp32", "fp32")
+    assert precision(rules, "blocks.0") == Precision("bf16", None, "fp32")
 
 
 def test_a_compute_dtype_that_says_the_same_is_none() -> None:
@@ -126,6 +127,25 @@ def test_recompute_may_keep_values_and_parts() -> None:
     )
     kept = [m.recompute.keep for m in found.model.walk() if m.recompute]
     assert kept == [(), ("h", "attn"), ("h", "attn"), ("h", "attn")]
+
+
+@pytest.mark.parametrize("rule", ["recompute", "recompute each GELU", "recompute blocks[0].mlp[2]"])
+def test_what_no_block_calls_is_not_recomputed_in_silence(rule: str) -> None:
+    assert only(findings(spec(f"dp: shard B\n{rule}")), "E0494").labels[0].span.text == rule
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "precision each Linear { compute = bf16 }",
+        "precision { params = bf16, compute = fp32 }",
+        "precision { params = bf16 }\nprecision each Attention { compute = fp32 }",
+        "precision each RMSNorm { compute = bf16 }",
+    ],
+)
+def test_arithmetic_that_no_part_offers_is_refused(rule: str) -> None:
+    found = findings(spec(f"dp: shard B\n{rule}"), sets={"depth": "1"})
+    assert only(found, "E0491")
 
 
 def test_compile_has_a_mode_and_defaults() -> None:
