@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from specc.plan.flow import types_of
 from specc.program import model
@@ -12,10 +12,11 @@ from specc.program.dims import Entry, names, show, size
 from specc.program.walk import values_of
 from specc.syntax import tree
 from specc.vocabulary.find import find
+from specc.vocabulary.record import Binding
 from specc.vocabulary.signature import match, parse_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from specc.check.selectors import Tree
     from specc.diagnostics import Report
@@ -119,7 +120,7 @@ class Placement:
             self._need_whole(call.function, _changed(call), call.span)
             return
         moved: list[Method] = []
-        for letter, entry in _letters(call.dims):
+        for letter, entry in call.dims.items():
             for name in self._split_in(entry) if letter not in record.split else ():
                 method = self._method_for(name, paths) if letter in record.context else None
                 if method is None:
@@ -157,12 +158,12 @@ class Placement:
 
     def _loss(self, term: LossTerm) -> None:
         record = find("losses", term.function)
-        binding: dict[str, Any] = {}
+        binding = Binding({})
         for operand, kind in zip(parse_signature(record.takes).operands, term.types, strict=False):
             match(operand, kind.shape, binding)
         self._need_whole(
             term.function,
-            [binding[letter] for letter in record.whole if letter in binding],
+            [binding.letters[letter] for letter in record.whole if letter in binding.letters],
             term.span,
         )
 
@@ -240,16 +241,6 @@ class Placement:
         )
 
 
-def _letters(dims: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
-    """Letters with their entries; `..` stands for several."""
-    for letter, entry in dims.items():
-        if letter == "..":
-            for inner in entry:
-                yield letter, inner
-        else:
-            yield letter, entry
-
-
 def _changed(call: ApplyFunction) -> list[Entry]:
     """Entries that a call without a signature takes apart, joins or runs over."""
     given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
@@ -261,7 +252,7 @@ def _changed(call: ApplyFunction) -> list[Entry]:
 def _not_declared(dims: Mapping[str, Entry], declared: tree.Extern) -> list[Entry]:
     """Entries of an extern's dims that its declaration does not let an axis split."""
     free = {name.name for name in (*declared.split, *declared.sum)}
-    return [entry for name, entry in dims.items() if name not in free and name != ".."]
+    return [entry for name, entry in dims.items() if name not in free]
 
 
 def _takes(record: PartRecord, letter: str) -> bool:

@@ -54,7 +54,7 @@ def script(text: Text) -> str:
 
 def run_text(text: Text) -> str:
     """The same text with the parts imported, for specc to execute."""
-    blocks = []
+    blocks: list[str] = []
     wanted: dict[str, set[str]] = {}
     for section in text.sections:
         for name in free_names(section.code) & set(part_index()):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from specc.plan.facts import Facts, Method, Module, Parameter, Unit
-    from specc.program.dims import Shape
+    from specc.program.dims import Entry, Shape
     from specc.source import Span
 
 DTYPE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
@@ -153,7 +153,7 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
             continue
         dtype = module.precision.params
         for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
-            shape: Shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))  # type: ignore[misc]
+            shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))
             elements = prod(_local(facts, entry) for entry in shape)
             if letters == "K":
                 elements *= _repeats(facts, shape, method)
@@ -174,10 +174,10 @@ def _repeats(facts: Facts, shape: Shape, method: Method) -> int:
     return lcm(heads, ranks) // heads
 
 
-def _local(facts: Facts, entry: object) -> int:
+def _local(facts: Facts, entry: Entry) -> int:
     """Elements of an entry on one rank."""
-    whole = size(entry, facts.sizes)  # type: ignore[arg-type]
-    for segment in entry:  # type: ignore[attr-defined]
+    whole = size(entry, facts.sizes)
+    for segment in entry:
         for factor in segment:
             if isinstance(factor, str):
                 whole //= facts.mesh.degree(facts.layout.axes_of(factor))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from specc.plan.facts import Split
+    from specc.vocabulary.record import SettingValue
 
 
 @attrs.frozen
@@ -131,7 +132,7 @@ def _local_start(_: Context, split: Split) -> Constant:
 
 def _training(context: Context) -> list[Constant]:
     training = context.facts.training
-    values: list[tuple[str, object, str]] = [
+    values: list[tuple[str, SettingValue, str]] = [
         ("STEPS", training.steps, "steps"),
         ("ACCUMULATE", training.accumulate, "steps"),
         ("SEED", training.seed, "steps"),
@@ -155,7 +156,7 @@ def _training(context: Context) -> list[Constant]:
             ("SAVE_DIR", training.save_dir, "save"),
             ("SAVE_KEEP", training.save_keep, "save"),
         ]
-    found = [Constant(name, literal(value), line=line) for name, value, line in values]  # type: ignore[arg-type]
+    found = [Constant(name, literal(value), line=line) for name, value, line in values]
     for settings in training.loss_settings:
         if settings.get("chunk"):
             found.append(
@@ -211,7 +212,8 @@ def _width(group: list[Constant]) -> int:
 
 def _closure(found: list[Constant], used: set[str]) -> set[str]:
     values = {c.name: set(re.findall(r"[A-Z][A-Z_0-9]*", c.value)) for c in found}
-    wanted, queue = set(), [name for name in used if name in values]
+    wanted: set[str] = set()
+    queue = [name for name in used if name in values]
     while queue:
         name = queue.pop()
         if name not in wanted:

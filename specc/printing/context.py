@@ -14,6 +14,9 @@ from specc.vocabulary.record import Constructor
 from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from specc.check.names import Evaluated
     from specc.plan.facts import Facts
     from specc.program.dims import Entry
     from specc.source import Span
@@ -62,17 +65,19 @@ class Context:
         split = [name for name in names(entry) if self.is_split(name)]
         return f"{split[0].upper()}_START" if split else "0"
 
-    def real(self, expr: tree.Expr, statics: dict[str, str]) -> str:
+    def real(self, expr: tree.Expr, statics: Mapping[str, str]) -> str:
         """Text of a number; `statics` are the texts of names that the block itself knows."""
+        return real_text(expr, self.look_up(statics))
 
-        def look_up(name: str) -> str | SettingValue:
+    def look_up(self, statics: Mapping[str, str]) -> Callable[[str], Evaluated]:
+        """What names in an expression stand for: constants of the text, or values to write out."""
+
+        def found(name: str) -> Evaluated:
             if name in statics:
                 return statics[name]
-            if name in self.facts.dims:
-                return name.upper()
-            return self.facts.lets[name]
+            return name.upper() if name in self.facts.dims else self.facts.lets[name]
 
-        return real_text(expr, look_up)  # type: ignore[arg-type]
+        return found
 
 
 def literal(value: SettingValue) -> str:

@@ -163,10 +163,8 @@ class Expressions:
         """Texts of local sizes by letter, where this rank begins, and what inferred functions need."""
         texts: dict[str, str] = {"dtype": DTYPES[self.forward.module.precision.params]}
         for letter, entry in value.dims.items():
-            if letter == "..":
-                continue
-            texts[letter] = self.context.local(entry)  # type: ignore[arg-type]
-            texts[f"start:{letter}"] = self.context.start(entry)  # type: ignore[arg-type]
+            texts[letter] = self.context.local(entry)
+            texts[f"start:{letter}"] = self.context.start(entry)
         texts.update(self._named_dim(value))
         return texts
 
@@ -174,7 +172,7 @@ class Expressions:
         shape = value_shape(value.arguments[0])
         if shape is None:
             return {}
-        over: Entry | None = value.dims.get("over")  # type: ignore[assignment]
+        over: Entry | None = value.dims.get("over")
         if over is not None and over in shape:
             return {"dim": str(shape.index(over))}
         results = [kind.shape for kind in value.types]
@@ -191,6 +189,8 @@ def value_shape(value: model.Value) -> Shape | None:
     return None if isinstance(value, model.Scalar) else type_of(value).shape
 
 
-def settings_with(given: Mapping[str, SettingValue], raw: Mapping[str, str]) -> dict[str, object]:
+def settings_with(
+    given: Mapping[str, SettingValue], raw: Mapping[str, str]
+) -> dict[str, SettingValue | Raw]:
     """Evaluated settings, those that a constructor argument decides replaced by its text."""
     return {name: Raw(raw[name]) if name in raw else value for name, value in given.items()}

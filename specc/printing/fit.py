@@ -70,7 +70,8 @@ def _last_bracket(text: str) -> tuple[int, int] | None:
 
 def split_at_commas(text: str) -> list[str]:
     """The pieces between the commas that no bracket or string holds."""
-    pieces, depth, start, quoted = [], 0, 0, ""
+    pieces: list[str] = []
+    depth, start, quoted = 0, 0, ""
     for index, char in enumerate(text):
         if quoted:
             quoted = "" if char == quoted else quoted

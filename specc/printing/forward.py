@@ -18,6 +18,7 @@ from specc.vocabulary.texts import method
 if TYPE_CHECKING:
     from specc.plan.facts import Method, Module
     from specc.program.model import BlockClass
+    from specc.vocabulary.record import Raw, SettingValue
 
 
 class Forward:
@@ -194,7 +195,7 @@ class Forward:
 
     # --------------------------------------------------------------------------- functions
 
-    def function_settings(self, value: model.ApplyFunction) -> dict[str, object]:
+    def function_settings(self, value: model.ApplyFunction) -> dict[str, SettingValue | Raw]:
         """Settings of a call, evaluated; those that a constructor argument decides as text."""
         raw: dict[str, str] = {}
         for given in value.settings:
@@ -229,7 +230,7 @@ class Forward:
     def _repeated(self, argument: str, which: str, used: Method, value: model.ApplyFunction) -> str:
         """Keys and values with their heads repeated where there are fewer than ranks."""
         facts = self.context.facts
-        heads = size(value.dims["K"], facts.sizes)  # type: ignore[arg-type]
+        heads = size(value.dims["K"], facts.sizes)
         times = math.lcm(heads, facts.mesh.degree(used.axes)) // heads
         return f"repeat_heads({argument}, {times})" if which != "q" and times != 1 else argument
 

@@ -43,12 +43,7 @@ def list_text(
 def _count_text(classes: Classes, what: model.PartList, number: int) -> str:
     if what.count is None:
         return str(number)
-    facts = classes.context.facts
-
-    def look_up(name: str) -> object:
-        return name.upper() if name in facts.dims else facts.lets[name]
-
-    return size_text(what.count, look_up)  # type: ignore[arg-type]
+    return size_text(what.count, classes.context.look_up({}))
 
 
 def _periodic(items: list[str], count: str) -> str | None:

@@ -92,7 +92,7 @@ def _loss_lines(context: Context, tail: Tail | None) -> list[str]:
         names[name] if name is not None and name in used else "_" for name, _ in model.results
     ]
     lines = [f"{', '.join(results)} = model({inputs})"]
-    terms = []
+    terms: list[str] = []
     for number, term in enumerate(facts.training.loss):
         record = find("losses", term.function)
         arguments = tuple(names[name] for name in term.arguments)

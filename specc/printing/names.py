@@ -65,8 +65,8 @@ def reserved_names() -> frozenset[str]:
 class Names:
     """Names taken in one scope of the text."""
 
-    taken: set[str] = attrs.field(factory=set)
-    _given: dict[str, str] = attrs.field(factory=dict)
+    taken: set[str] = attrs.field(factory=set[str])
+    _given: dict[str, str] = attrs.field(factory=dict[str, str])
 
     def of(self, name: str) -> str:
         """The Python name of a spec's name; always the same for the same name."""

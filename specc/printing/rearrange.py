@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from specc.program.dims import ONE
 
 if TYPE_CHECKING:
     from specc.printing.context import Context
-    from specc.program.dims import Entry, Shape
+    from specc.program.dims import Entry, Factor, Shape
 
-Atom = object
+Atom: TypeAlias = "Factor"  # an entry that is a sum counts as one
 
 
 def rearranged(context: Context, value: str, source: Shape, target: Shape) -> str:
@@ -48,7 +48,7 @@ def _open(context: Context, text: str, source: Shape) -> tuple[str, list[Atom]]:
 
 
 def _as_entry(atom: Atom) -> Entry:
-    return atom if isinstance(atom, tuple) else ((atom,),)  # type: ignore[return-value]
+    return atom if isinstance(atom, tuple) else ((atom,),)
 
 
 def _reorder(text: str, atoms: list[Atom], wanted: list[Atom]) -> str:

@@ -6,8 +6,6 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-import attrs
-
 from specc.check.texts import entry_text
 from specc.printing.context import DTYPES, Context, literal
 from specc.printing.fit import fit
@@ -16,8 +14,9 @@ from specc.program import model
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
-    from specc.plan.facts import Module, Parameter, Precision, Unit
+    from specc.plan.facts import Compile, Module, Parameter, Precision, Unit
     from specc.printing.classes import ClassText
+    from specc.vocabulary.record import SettingValue
 
 
 def list_counts(root: Module) -> dict[str, int]:
@@ -148,11 +147,14 @@ def _draw(module: Module, parameter: Parameter) -> str:
             return f"uniform({_root(entry_text(module.what.dims['I']))})"
         case "ones" if not draw.settings:
             offset = module.settings.get("offset", 0)
-            return f"constant({1.0 - float(offset)})"  # type: ignore[arg-type]
+            assert isinstance(offset, (int, float))
+            return f"constant({1.0 - offset})"
         case "zeros" if not draw.settings:
             return "constant(0.0)"
         case "normal" if not draw.settings:
             return "normal(1.0)"
+        case _:
+            pass
     settings = dict(draw.settings)
     if draw.name == "xavier_uniform":
         settings |= {
@@ -245,27 +247,28 @@ def _quoted(names: list[str]) -> str:
 
 def _compile_lines(context: Context) -> list[str]:
     facts = context.facts
-    actions = [
-        ((m.path,), attrs.evolve(m.compile)) for m in facts.model.walk() if m.compile is not None
-    ]
+    rules = {m.path: m.compile for m in facts.model.walk() if m.compile is not None}
+    actions = [((path,), _compile_call(context, rule)) for path, rule in rules.items()]
     lines: list[str] = []
     for loop in loops(actions, list_counts(facts.model)):
         indent, base = (8, loop.variable) if loop.variable else (4, loop.source)
         if loop.variable:
             lines.append(f"    for {loop.variable} in {loop.source}:")
-        for below, rule in loop.actions:
-            words = []
-            if rule.mode is not None:
-                words.append(f'mode="{rule.mode}"')
-            if rule.fullgraph:
-                words.append("fullgraph=True")
-            if rule.dynamic is not None:
-                words.append(f"dynamic={rule.dynamic}")
-            target = access(base, below[0])
-            lines.append(
-                f"{' ' * indent}{target}.compile({', '.join(words)})  # {context.place(rule.span)}"
-            )
+        lines.extend(
+            f"{' ' * indent}{access(base, below[0])}{call}" for below, call in loop.actions
+        )
     return lines
+
+
+def _compile_call(context: Context, rule: Compile) -> str:
+    words: list[str] = []
+    if rule.mode is not None:
+        words.append(f'mode="{rule.mode}"')
+    if rule.fullgraph:
+        words.append("fullgraph=True")
+    if rule.dynamic is not None:
+        words.append(f"dynamic={rule.dynamic}")
+    return f".compile({', '.join(words)})  # {context.place(rule.span)}"
 
 
 def _build(context: Context) -> list[str]:
@@ -326,14 +329,14 @@ def group_lines(context: Context) -> list[str]:
             "# Parameters that are not trained.",
             *_table("FROZEN", patterns(frozen, names, counts)),
         ]
-    groups: dict[tuple[tuple[str, object], ...], list[str]] = {}
+    groups: dict[tuple[tuple[str, SettingValue], ...], list[str]] = {}
     for parameter in own:
         if parameter.group and not parameter.frozen:
             groups.setdefault(parameter.group, []).append(parameter.name)
     if groups:
         lines += ["# Parameters with optimizer settings of their own.", "GROUPS = ["]
         for settings, members in groups.items():
-            words = ", ".join(f'"{name}": {literal(value)}' for name, value in settings)  # type: ignore[arg-type]
+            words = ", ".join(f'"{name}": {literal(value)}' for name, value in settings)
             lines += ["    (", f"        {{{words}}},", "        ["]
             lines += [f'            "{pattern}",' for pattern in patterns(members, names, counts)]
             lines += ["        ],", "    ),"]

@@ -198,7 +198,7 @@ class ApplyFunction:
 
     Args:
         function: name of its record; of the extern if `foreign`.
-        dims: the record's letters bound to entries, `..` to a tuple of entries.
+        dims: the record's letters bound to entries; those of `..` are what the arguments have besides.
         settings: only those given; values among them (`keys = mask`) lie in `named`.
     """
 

@@ -11,6 +11,7 @@ from specc.resolve.scope import Unresolved
 from specc.resolve.types import check_dtype
 from specc.syntax import tree
 from specc.vocabulary.find import find
+from specc.vocabulary.record import Binding
 from specc.vocabulary.signature import match, parse_signature, result_types
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from specc.program.model import ValueType
     from specc.resolve.body import Body
     from specc.source import Span
-    from specc.vocabulary.record import Binding
 
 
 def apply_draft(
@@ -88,7 +88,7 @@ def _apply_leaf(
             "E0210", span, f"`{name}` takes one value, and is given {len(types)}", "one too many"
         )
         raise Unresolved
-    binding: Binding = dict(part.dims)
+    binding = Binding(dict(part.dims))
     for operand, given in zip(signature.operands, types, strict=True):
         wrong = match(operand, given.shape, binding)
         if wrong is not None:

@@ -34,9 +34,9 @@ class Blocks:
     """Every block class made so far; a block is read once for each binding of its dims."""
 
     report: Report
-    classes: dict[str, BlockClass] = attrs.field(factory=dict)
-    _keys: dict[object, str | None] = attrs.field(factory=dict)
-    _open: list[tuple[str, Span]] = attrs.field(factory=list)
+    classes: dict[str, BlockClass] = attrs.field(factory=dict[str, BlockClass])
+    _keys: dict[object, str | None] = attrs.field(factory=dict[object, str | None])
+    _open: list[tuple[str, Span]] = attrs.field(factory=lambda: [])
 
     def instantiate(
         self,

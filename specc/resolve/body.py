@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from specc.diagnostics import nearest
 from specc.program import model
@@ -17,7 +17,7 @@ from specc.resolve.values import Values
 from specc.syntax import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from specc.program.model import ValueType
     from specc.resolve.blocks import Blocks
@@ -82,7 +82,7 @@ class Body:
         )
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
+    def _guard(self) -> Generator[None]:
         try:
             yield
         except Unresolved:
@@ -175,7 +175,7 @@ class Body:
         self._bind(statement.names, statement.name_spans, list(types))
         self.statements.append(model.Assign(statement.names, value, statement.span))
 
-    def _report_scalar(self, expr: tree.Expr) -> None:
+    def _report_scalar(self, expr: tree.Expr) -> NoReturn:
         self.report.error(
             "E0224",
             expr.span,

@@ -10,7 +10,7 @@ from specc.resolve.parts import report_later, report_unknown_setting
 from specc.resolve.rearrange import definition_of
 from specc.resolve.scope import Unresolved
 from specc.resolve.types import check_dtype
-from specc.vocabulary.record import FunctionRecord
+from specc.vocabulary.record import Binding, FunctionRecord
 from specc.vocabulary.signature import match, parse_signature, result_types
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from specc.resolve.values import Values
     from specc.source import Span
     from specc.syntax import tree
-    from specc.vocabulary.record import Binding
 
 
 def apply_function(
@@ -47,7 +46,7 @@ def apply_function(
         return model.ApplyFunction(name, operands, settings, dict(dims), results, span)
     binding = _match(values, record, types, span)
     results = result_types(parse_signature(record.takes), binding, _dtype(types))
-    return model.ApplyFunction(name, operands, settings, binding, results, span)  # type: ignore[arg-type]
+    return model.ApplyFunction(name, operands, settings, binding.letters, results, span)
 
 
 def _shown(types: tuple[ValueType, ...]) -> str:
@@ -113,7 +112,7 @@ def _match(
             f"takes {wanted}",
         )
         raise Unresolved
-    binding: Binding = {}
+    binding = Binding({})
     for operand, given in zip(signature.operands, types, strict=True):
         wrong = match(operand, given.shape, binding)
         if wrong is not None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from specc.diagnostics import Report
     from specc.program.program import Train
 
-Declared = TypeVar("Declared")
+Declared = TypeVar("Declared", tree.DimDecl, tree.Let, tree.Block, tree.Extern, tree.Cluster)
+Single = TypeVar("Single", tree.Mesh, tree.Train, tree.Launch)
+Titled = TypeVar("Titled", tree.Layout, tree.Target, tree.Profile)
 
 
 def resolve(file: tree.File, path: Path, report: Report) -> Program | None:
@@ -70,10 +72,10 @@ def _declare(
         return True
     report.error(
         "E0203",
-        declaration.name_span,  # type: ignore[attr-defined]
+        declaration.name_span,
         f"{what} `{name}` is declared twice",
         "again here",
-        also=[(first.name_span, "first here")],  # type: ignore[attr-defined]
+        also=[(first.name_span, "first here")],
     )
     return False
 
@@ -93,27 +95,27 @@ def _refuse_case_twin(
         )
 
 
-def _only(file: tree.File, kind: type[Declared], what: str, report: Report) -> Declared | None:
+def _only(file: tree.File, kind: type[Single], what: str, report: Report) -> Single | None:
     """The one declaration of a kind that a file may have once."""
     found = [d for d in file.declarations if isinstance(d, kind)]
     for extra in found[1:]:
         title = f"a file has one `{what}`, this is another"
-        also = [(found[0].span, "the first")]  # type: ignore[attr-defined]
-        report.error("E0203", extra.span, title, "again here", also=also)  # type: ignore[attr-defined]
+        also = [(found[0].span, "the first")]
+        report.error("E0203", extra.span, title, "again here", also=also)
     return found[0] if found else None
 
 
-def _named(file: tree.File, kind: type[Declared], what: str, report: Report) -> dict[str, Declared]:
-    table: dict[str, Declared] = {}
+def _named(file: tree.File, kind: type[Titled], what: str, report: Report) -> dict[str, Titled]:
+    table: dict[str, Titled] = {}
     for declaration in file.declarations:
         if isinstance(declaration, kind):
-            name = declaration.name or ""  # type: ignore[attr-defined]
+            name = declaration.name or ""
             if name in table:
-                first = table[name].span  # type: ignore[attr-defined]
+                first = table[name].span
                 title = f"{what} `{name}` is declared twice" if name else f"two plain {what}s"
                 report.error(
                     "E0203", declaration.span, title, "again here", also=[(first, "first here")]
-                )  # type: ignore[attr-defined]
+                )
             else:
                 table[name] = declaration
     return table

@@ -11,7 +11,7 @@ from specc.resolve.scope import Unresolved
 from specc.syntax import tree
 
 if TYPE_CHECKING:
-    from specc.program.dims import Entry, Shape
+    from specc.program.dims import Entry, Factor, Shape
     from specc.program.model import Value, ValueType
     from specc.resolve.scope import Bound
     from specc.resolve.values import Values
@@ -25,6 +25,7 @@ def rearrange(
     bound = values.body.bound
     target = _target(bound, kind.shape, written)
     source, opened = kind.shape, target
+    left, right = Counter(_atoms(source)), Counter(_atoms(opened))
     for _ in range(8):
         left, right = Counter(_atoms(source)), Counter(_atoms(opened))
         if left == right:
@@ -52,9 +53,9 @@ def _target(bound: Bound, shape: Shape, written: tree.Shape) -> Shape:
     return bound.shape(written)
 
 
-def _atoms(shape: Shape) -> list[object]:
+def _atoms(shape: Shape) -> list[Factor]:
     """Factors of all entries; a sum counts as one; ones are free."""
-    atoms: list[object] = []
+    atoms: list[Factor] = []
     for entry in shape:
         if len(entry) == 1:
             atoms.extend(entry[0])
@@ -63,12 +64,12 @@ def _atoms(shape: Shape) -> list[object]:
     return atoms
 
 
-def _open(bound: Bound, shape: Shape, surplus: Counter[object]) -> Shape:
+def _open(bound: Bound, shape: Shape, surplus: Counter[Factor]) -> Shape:
     """The shape with those surplus dims replaced by their definitions that have one."""
     return tuple(_open_entry(bound, entry, surplus) for entry in shape)
 
 
-def _open_entry(bound: Bound, entry: Entry, surplus: Counter[object]) -> Entry:
+def _open_entry(bound: Bound, entry: Entry, surplus: Counter[Factor]) -> Entry:
     if len(entry) != 1:
         return entry
     factors: list[Entry] = []
@@ -111,8 +112,8 @@ def _report(
     shape: Shape,
     target: Shape,
     written: tree.Shape,
-    missing: Counter[object],
-    extra: Counter[object],
+    missing: Counter[Factor],
+    extra: Counter[Factor],
 ) -> None:
     words: list[str] = []
     if missing:
@@ -127,5 +128,5 @@ def _report(
     )
 
 
-def _atom(atom: object) -> str:
+def _atom(atom: Factor) -> str:
     return show(atom) if isinstance(atom, tuple) else str(atom)

@@ -27,12 +27,12 @@ class Scope:
 
     source: Source
     poisoned: frozenset[str]
-    dims: dict[str, tree.DimDecl] = attrs.field(factory=dict)
-    lets: dict[str, tree.Let] = attrs.field(factory=dict)
-    blocks: dict[str, BlockHome] = attrs.field(factory=dict)
-    externs: dict[str, tree.Extern] = attrs.field(factory=dict)
-    clusters: dict[str, tree.Cluster] = attrs.field(factory=dict)
-    used: set[str] = attrs.field(factory=set)
+    dims: dict[str, tree.DimDecl] = attrs.field(factory=lambda: {})
+    lets: dict[str, tree.Let] = attrs.field(factory=lambda: {})
+    blocks: dict[str, BlockHome] = attrs.field(factory=lambda: {})
+    externs: dict[str, tree.Extern] = attrs.field(factory=lambda: {})
+    clusters: dict[str, tree.Cluster] = attrs.field(factory=lambda: {})
+    used: set[str] = attrs.field(factory=set[str])
     incomplete: frozenset[str] = frozenset()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from specc.diagnostics import nearest
 from specc.program import model
@@ -61,13 +61,10 @@ def _path(body: Body, expr: tree.Expr) -> tuple[str, ...]:
 
 
 def _shape(body: Body, path: tuple[str, ...], expr: tree.Expr) -> Shape:
-    part: object = body.parts.get(path[0])
+    part = body.parts.get(path[0])
     if part is None:
         _unknown(body, expr, path[0], list(body.parts))
-    found = _walk(body, part, path[1:], expr)  # type: ignore[arg-type]
-    if found is None:
-        raise Unresolved
-    return found
+    return _walk(body, part, path[1:], expr)
 
 
 def _walk(body: Body, part: Draft, rest: tuple[str, ...], expr: tree.Expr) -> Shape:
@@ -115,7 +112,7 @@ def _walk_settled(body: Body, part: model.What, rest: tuple[str, ...], expr: tre
     raise Unresolved
 
 
-def _unknown(body: Body, expr: tree.Expr, name: str, names: list[str]) -> None:
+def _unknown(body: Body, expr: tree.Expr, name: str, names: list[str]) -> NoReturn:
     near = nearest(name, names)
     helps = [f"did you mean `{near}`?"] if near else []
     notes = [f"here: {', '.join(n for n in names if n)}"] if names else []

@@ -13,14 +13,13 @@ from specc.resolve.types import value_type
 from specc.resolve.values import scalar_names
 from specc.syntax import tree
 from specc.vocabulary.find import find, known_names
-from specc.vocabulary.record import LossRecord
+from specc.vocabulary.record import Binding, LossRecord
 from specc.vocabulary.signature import match, parse_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from specc.program.model import BlockClass, ValueType
-    from specc.vocabulary.record import Binding
 
 
 def flatten(attrs: Iterable[tree.Attr], bound: Bound, prefix: str = "") -> dict[str, tree.Setting]:
@@ -224,7 +223,7 @@ def _term(
         title = f"`{record.name}` takes {len(operands)} values, and is given {len(names)}"
         bound.report.error("E0210", span, title, f"takes {wanted}")
         raise Unresolved
-    binding: Binding = {}
+    binding = Binding({})
     for name, operand in zip(names, operands, strict=True):
         kind = values[name]
         integers = operand.dtype == "i64"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import attrs
 
@@ -116,6 +116,16 @@ class PartRecord:
 
 
 @attrs.frozen
+class Raw:
+    """Python text that stands for a setting's value, such as `self.window`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@attrs.frozen
 class FunctionCall:
     """What a function record prints from.
 
@@ -128,24 +138,22 @@ class FunctionCall:
 
     arguments: tuple[str, ...]
     dims: DimTexts
-    settings: Settings
+    settings: Mapping[str, SettingValue | Raw]
     device: str = ""
 
 
-@attrs.frozen
-class Raw:
-    """Python text that stands for a setting's value, such as `self.window`."""
+class Infer(Protocol):
+    """Result types of a function whose result no letter pattern can say."""
 
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-Infer: TypeAlias = (
-    "Callable[[Sequence[ValueType], Mapping[str, Entry], Callable[[str], Entry | None]], "
-    "tuple[ValueType, ...] | str]"
-)
+    def __call__(
+        self,
+        types: Sequence[ValueType],
+        settings: Mapping[str, Entry],
+        definition: Callable[[str], Entry | None],
+        /,
+    ) -> tuple[ValueType, ...] | str:
+        """Types of the results, or a sentence that says what is wrong."""
+        ...
 
 
 @attrs.frozen
@@ -306,4 +314,14 @@ class Later:
     instead: str = ""
 
 
-Binding: TypeAlias = "dict[str, Entry | tuple[Entry, ...]]"
+@attrs.define
+class Binding:
+    """What the letters of a signature stand for at one call.
+
+    Args:
+        letters: entries by letter.
+        leading: the entries that `..` stands for; None until an operand has said them.
+    """
+
+    letters: dict[str, Entry]
+    leading: tuple[Entry, ...] | None = None

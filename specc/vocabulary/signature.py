@@ -66,13 +66,15 @@ def match(operand: Operand, shape: Shape, binding: Binding) -> str | None:
         if len(entries) < fixed:
             return "#"
         leading = tuple(entries[: len(entries) - fixed])
-        if binding.setdefault("..", leading) != leading:
+        if binding.leading is None:
+            binding.leading = leading
+        if binding.leading != leading:
             return ".."
         letters, entries = letters[1:], entries[len(leading) :]
     if len(letters) != len(entries):
         return "#"
     for letter, entry in zip(letters, entries, strict=True):
-        if binding.setdefault(letter, entry) != entry:
+        if binding.letters.setdefault(letter, entry) != entry:
             return letter
     return None
 
@@ -83,7 +85,6 @@ def result_types(signature: Signature, binding: Binding, dtype: str) -> tuple[Va
     for operand in signature.results:
         shape: list[Entry] = []
         for letter in operand.letters:
-            bound = binding[letter]
-            shape.extend(bound if letter == ".." else (bound,))  # type: ignore[arg-type]
+            shape.extend(binding.leading or () if letter == ".." else (binding.letters[letter],))
         types.append(ValueType(operand.dtype or dtype, tuple(shape)))
     return tuple(types)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from specc.vocabulary.record import REQUIRED, DataRecord, Setting
+from specc.vocabulary.texts import whole
 
 RECORD = DataRecord(
     name="randint",
@@ -10,6 +11,6 @@ RECORD = DataRecord(
     results=1,
     dtype="i64",
     positional=("high",),
-    vocabulary=lambda settings: int(settings["high"]),  # type: ignore[arg-type]
+    vocabulary=lambda settings: whole(settings["high"]),
     source="torch.randint",
 )

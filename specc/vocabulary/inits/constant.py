@@ -8,7 +8,7 @@ from specc.vocabulary.texts import number_text
 RECORD = InitRecord(
     name="constant",
     settings=(Setting("value", "float", default=REQUIRED),),
-    construct=lambda s: f"constant({number_text(float(s['value']))})",  # type: ignore[arg-type]
+    construct=lambda s: f"constant({number_text(s['value'])})",
     positional=("value",),
     source="torch.nn.init.constant_",
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _construct(dims: DimTexts, settings: Settings) -> str:
-    offset = f", offset={float(settings['offset'])}" if settings["offset"] else ""  # type: ignore[arg-type]
+    offset = f", offset={number_text(settings['offset'])}" if settings["offset"] else ""
     return f"RMSNorm({dims['D']}, eps={number_text(settings['eps'])}{offset})"
 
 
