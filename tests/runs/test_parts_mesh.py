@@ -91,6 +91,7 @@ def test_a_layer_recomputes_to_the_bit(pool: Pool, kind: str) -> None:
     assert pool.run(jobs.recomputed_error, kind, world=2) == [0.0, 0.0]
 
 
+@pytest.mark.timeout(300)  # three graphs are compiled by each rank, on machines of two cores
 @pytest.mark.parametrize(
     ("kind", "recompute", "sharded"),
     [("whole", True, True), ("window", False, True), ("capped", True, False)],
@@ -98,6 +99,8 @@ def test_a_layer_recomputes_to_the_bit(pool: Pool, kind: str) -> None:
 def test_a_layer_compiles_into_one_graph(
     pool: Pool, kind: str, recompute: bool, sharded: bool
 ) -> None:
-    for error, graphs in pool.run(jobs.compiled_error, kind, recompute, sharded, world=2):
+    for error, graphs in pool.run(
+        jobs.compiled_error, kind, recompute, sharded, world=2, timeout_s=240
+    ):
         assert error < 1e-5
         assert graphs == 1
