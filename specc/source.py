@@ -43,7 +43,10 @@ class Source:
 
 @attrs.frozen(eq=False, repr=False)
 class Span:
-    """A half-open range of characters of a source; never part of the equality of what carries it."""
+    """A half-open range of characters of a source.
+
+    Never part of the equality of what carries it.
+    """
 
     source: Source
     start: int

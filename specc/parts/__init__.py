@@ -1,1 +1,4 @@
-"""Plain torch functions and modules that a training text calls; their source is what a script carries."""
+"""Plain torch functions and modules that a training text calls.
+
+Their source is what a script carries.
+"""

@@ -29,7 +29,10 @@ def freeze(model: nn.Module, patterns: Iterable[str]) -> None:
 def parameter_groups(
     model: nn.Module, special: Iterable[tuple[Mapping[str, Any], Iterable[str]]]
 ) -> list[dict[str, Any]]:
-    """The optimizer's groups: one for each special setting, one for all other trained parameters."""
+    """The optimizer's groups.
+
+    One for each special setting, one for all other trained parameters.
+    """
     groups: list[dict[str, Any]] = [{"params": [], **settings} for settings, _ in special]
     rest: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():

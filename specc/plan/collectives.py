@@ -1,6 +1,7 @@
 """Collectives of one optimizer step on one rank: kind, axes, dtype, bytes, count and cause.
 
-Bytes are those of the larger buffer of a call: what an all-gather writes, what a reduce-scatter reads.
+Bytes are those of the larger buffer of a call: what an all-gather writes, what a reduce-scatter
+reads.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ class Size:
 
     Args:
         value: for the stated world.
-        text: over named constants: `32 * DP`, `WORLD // CP`; equal to `str(value)` for a plain number.
+        text: over named constants: `32 * DP`, `WORLD // CP`; equal to `str(value)` for a plain
+            number.
     """
 
     value: int
@@ -50,7 +51,8 @@ class Mesh:
     """The mesh: leaf axes, outermost first.
 
     Args:
-        products: leaf names of every name that a rule may use: leaves themselves, and axes with sub-axes.
+        products: leaf names of every name that a rule may use: leaves themselves, and axes with
+            sub-axes.
         world: number of ranks.
         world_is_open: the spec says `world` or `rest`, so a script runs at any size that fits.
     """
@@ -83,7 +85,10 @@ class Precision:
 
 @attrs.frozen
 class Draw:
-    """How a parameter starts: a word of the init vocabulary with evaluated settings (`uniform(bound)`, `normal(std)`)."""
+    """How a parameter starts.
+
+    A word of the init vocabulary with evaluated settings (`uniform(bound)`, `normal(std)`).
+    """
 
     name: str
     settings: Mapping[str, SettingValue] = attrs.field(eq=False)
@@ -147,7 +152,8 @@ class Module:
     Args:
         path: state-dict prefix, `blocks.0.attn`; empty for the model.
         name: last word of the path; the number for an element of a list or chain.
-        type: the name that `each T` selects by: of the block, the vocabulary part or the extern; empty for lists
+        type: the name that `each T` selects by: of the block, the vocabulary part or the extern;
+            empty for lists
             and chains.
         block: class of the Program, for blocks and the model.
         statics: the block's settings, evaluated; `index` names of lists as plain numbers.
@@ -192,7 +198,8 @@ class Unit:
     Args:
         modules: paths, several for ties and for precision islands; empty string for the root.
         parameters: names, each parameter of the model in exactly one unit.
-        reshard: whether parameters are freed after forward; None for the root, which keeps torch's default.
+        reshard: whether parameters are freed after forward; None for the root, which keeps torch's
+            default.
         span: the rule that made it.
     """
 
@@ -208,9 +215,11 @@ class Storage:
     """Where parameters, gradients and optimizer state lie.
 
     Args:
-        kind: `ddp` (fp32 on every rank), `replicate` (FSDP2 over a mesh (n, 1): lower precision on every rank), or
+        kind: `ddp` (fp32 on every rank), `replicate` (FSDP2 over a mesh (n, 1): lower precision on
+            every rank), or
             `params`, `grads`, `optim` (FSDP2 with ZeRO-3, -2, -1).
-        shard: leaf axes that parameters are split over, in mesh order; empty for `ddp` and `replicate`.
+        shard: leaf axes that parameters are split over, in mesh order; empty for `ddp` and
+            `replicate`.
         replicate: leaf axes that hold copies, in mesh order.
         rule: the rule that says so; None when nothing does.
     """
@@ -273,7 +282,8 @@ class Training:
     Args:
         schedule: None for a constant rate.
         clip: None where gradients are not clipped.
-        log_every, log_warmup, save_every, save_dir, save_keep, evaluate_every, evaluate_batches: None where the
+        log_every, log_warmup, save_every, save_dir, save_keep, evaluate_every, evaluate_batches:
+            None where the
             block is missing.
         timeout_s: of collectives; endpoint: rendezvous of several nodes, from `launch`.
     """

@@ -1,4 +1,7 @@
-"""The constants at the top of the text: device, ranks, sizes, settings, in an order that Python can read."""
+"""The constants at the top of the text.
+
+Device, ranks, sizes, settings, in an order that Python can read.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +175,10 @@ def _training(context: Context) -> list[Constant]:
 
 
 def seen(context: Context) -> Constant:
-    """`TOKENS` or `SAMPLES` of one step: positions of the first field, all but the last dim of floats."""
+    """`TOKENS` or `SAMPLES` of one step.
+
+    Positions of the first field, all but the last dim of floats.
+    """
     fields = context.facts.training.fields
     kind = fields[0].type
     shape = kind.shape if kind.dtype == "i64" else kind.shape[:-1] or kind.shape

@@ -97,7 +97,7 @@ class Expressions:
         return Code(f"{left.inside(level)} {value.op} {right.inside(tighter)}", level)
 
     def _aligned(self, value: model.Value, shape: Shape) -> Code:
-        """The operand with a dim of one wherever it lacks a dim of the result that torch would not add."""
+        """The operand with a dim of one where it lacks a dim that torch would not add by itself."""
         code = self.code(value)
         own = value_shape(value)
         if own is None or len(own) == len(shape) or ONE in own:
@@ -160,7 +160,10 @@ class Expressions:
         return None
 
     def _dims(self, value: model.ApplyFunction) -> dict[str, str]:
-        """Texts of local sizes by letter, where this rank begins, and what inferred functions need."""
+        """Texts of local sizes by letter, where this rank begins.
+
+        And what inferred functions need.
+        """
         texts: dict[str, str] = {"dtype": DTYPES[self.forward.module.precision.params]}
         for letter, entry in value.dims.items():
             texts[letter] = self.context.local(entry)

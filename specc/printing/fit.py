@@ -7,7 +7,10 @@ OPEN, CLOSE = "([{", ")]}"
 
 
 def fit(text: str, indent: int = 0) -> list[str]:
-    """The lines of one logical line of Python, none longer than 100 characters where brackets allow it."""
+    """The lines of one logical line of Python.
+
+    None longer than 100 characters where brackets allow it.
+    """
     line = " " * indent + text
     if len(line) <= WIDTH:
         return [line]

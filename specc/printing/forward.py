@@ -1,4 +1,7 @@
-"""The forward of one class: statements in order, collectives and recomputation on lines of their own."""
+"""The forward of one class.
+
+Statements in order, collectives and recomputation on lines of their own.
+"""
 
 from __future__ import annotations
 
@@ -160,7 +163,10 @@ class Forward:
         return Code(names)
 
     def _carried(self, count: int, arguments: list[str]) -> list[str]:
-        """Names of the values that run through a list: the assignment's own, or the inputs if they are names."""
+        """Names of the values that run through a list.
+
+        The assignment's own, or the inputs if they are names.
+        """
         if len(self.wanted) == count and "_" not in self.wanted:
             return [self.locals.of(name) for name in self.wanted]
         names: list[str] = []
@@ -221,9 +227,8 @@ class Forward:
         ):
             free = isinstance(source, model.Ref) and argument.isidentifier() and self._dies(source)
             name = argument if free else self.locals.fresh(wanted)
-            self.lines.append(
-                f"{name} = tokens_to_heads({self._repeated(argument, wanted, used, value)}, {group})"
-            )
+            whole = self._repeated(argument, wanted, used, value)
+            self.lines.append(f"{name} = tokens_to_heads({whole}, {group})")
             moved.append(name)
         return moved
 
@@ -250,7 +255,10 @@ class Forward:
 
 
 def _precisions(module: Module) -> frozenset[str]:
-    """Dtypes that a module wants its inputs in: its own as a block, those of its parts as a chain."""
+    """Dtypes that a module wants its inputs in.
+
+    Its own as a block, those of its parts as a chain.
+    """
     if isinstance(module.what, (model.Chain, model.PartList)):
         return frozenset(p for child in module.children for p in _precisions(child))
     if any(inner.parameters for inner in module.walk()):

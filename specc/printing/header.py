@@ -22,7 +22,10 @@ def header_lines(context: Context, run_hash: str) -> list[str]:
     return [
         f"{name}: {facts.model.type}, {count:,} parameters, on {axes}.",
         "",
-        f"Written by specc {__version__} from {name}.spec (target {target.name}, run {run_hash[:12]}).",
+        (
+            f"Written by specc {__version__} from {name}.spec "
+            f"(target {target.name}, run {run_hash[:12]})."
+        ),
         "This text is yours: change it, keep it, license it as you like.",
         f"Needs Python 3.10, {needs}." if plugin else f"Needs Python 3.10 and {needs}.",
         "",
@@ -46,7 +49,10 @@ def _launch(context: Context) -> list[str]:
         return [
             f"On each of {cluster.nodes} nodes, with its own --node-rank:",
             "",
-            f"{front}torchrun --nnodes={cluster.nodes} --node-rank=0 --nproc-per-node={cluster.gpus} \\",
+            (
+                f"{front}torchrun --nnodes={cluster.nodes} --node-rank=0 "
+                f"--nproc-per-node={cluster.gpus} \\"
+            ),
             f"        --rdzv-backend=c10d --rdzv-endpoint={endpoint} {script}",
         ]
     ranks = facts.mesh.world
@@ -70,6 +76,9 @@ def _files(context: Context) -> list[str]:
     lines = ["METRICS=FILE appends one JSON line a step."]
     if context.facts.training.save_every is not None:
         lines = [
-            "METRICS=FILE appends one JSON line a step; RESUME=latest goes on from the last checkpoint."
+            (
+                "METRICS=FILE appends one JSON line a step; "
+                "RESUME=latest goes on from the last checkpoint."
+            )
         ]
     return lines

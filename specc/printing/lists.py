@@ -53,13 +53,17 @@ def _periodic(items: list[str], count: str) -> str | None:
         if len(items) > period and all(item == pattern[i % period] for i, item in enumerate(items)):
             prefix, suffix, middles = _common(pattern)
             if prefix.endswith(("(", "=", ", ")) and not any("(" in m for m in middles):
-                return f"nn.ModuleList({prefix}({', '.join(middles)})[i % {period}]{suffix} for i in range({count}))"
+                item = f"{prefix}({', '.join(middles)})[i % {period}]{suffix}"
+                return f"nn.ModuleList({item} for i in range({count}))"
             return None
     return None
 
 
 def _common(pattern: list[str]) -> tuple[str, str, list[str]]:
-    """What all texts begin and end with, cut at the bounds of an argument, and what lies between."""
+    """What all texts begin and end with, cut at the bounds of an argument.
+
+    And what lies between.
+    """
     first, last = min(pattern), max(pattern)
     begin = next(
         (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)

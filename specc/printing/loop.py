@@ -28,7 +28,7 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
     dynamic = ignored(facts)
     lines = [
         "def train(model, optimizer, batches, start=0):",
-        '    """Train from step `start`; yields a record of each step, its tensors still on the device."""',
+        '    """Train from step `start`; yields a record of each step, tensors on the device."""',
         "    for step in range(start, STEPS):",
         f"        mean = torch.zeros({2 if dynamic else '()'}, device=DEVICE)",
         *_micro_loop(facts),
@@ -44,7 +44,10 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
 
 
 def ignored(facts: Facts) -> str | None:
-    """Field whose ignored entries make the count of the loss depend on the data; None for a constant count."""
+    """Field whose ignored entries make the count of the loss depend on the data.
+
+    None for a constant count.
+    """
     for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
         record = find("losses", term.function)
         if record.ignore is not None and settings[record.ignore] != -100:
@@ -111,7 +114,10 @@ def _share(context: Context, text: str, number: int) -> str:
 
 
 def count_text(context: Context, number: int) -> str:
-    """Text of how many elements of the global batch, over all microbatches, the mean of a term runs over."""
+    """Text of how many elements of the global batch, over all microbatches.
+
+    The mean of a term runs over.
+    """
     facts = context.facts
     term = facts.training.loss[number]
     shape = _counted(facts, number)
@@ -175,8 +181,8 @@ def averaged_lines(context: Context) -> list[str]:
         return []
     version = ", ".join(map(str, facts.target.averages.at_least or ()))
     return [
-        "# Gradients are to be summed over ranks, FSDP2 asks for their average: undo it, unless an old",
-        f"# {facts.target.collectives} sums anyway.",
+        "# Gradients are summed over ranks, and FSDP2 asks for their average: undo it,",
+        f"# unless an old {facts.target.collectives} sums anyway.",
         f"AVERAGED = {_ranks(facts).strip('()')} if torch.__version__ >= ({version}) else 1",
     ]
 
@@ -219,7 +225,8 @@ def _update(context: Context, dynamic: str | None) -> list[str]:
         lines.append("dist.all_reduce(mean)")
     loss = "mean[0] * factor" if dynamic is not None else "mean"
     constant = seen(context).name
-    words = f'"step": step, "loss": {loss}, "grad_norm": norm, "lr": lr, "{constant.lower()}": {constant}'
+    words = f'"step": step, "loss": {loss}, "grad_norm": norm, "lr": lr'
+    words += f', "{constant.lower()}": {constant}'
     return [*lines, *fit(f"yield {{{words}}}")]
 
 

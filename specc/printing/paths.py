@@ -17,7 +17,8 @@ class Loop:
 
     Args:
         variable, source: `block` and `model.blocks[:4]` of `for block in model.blocks[:4]`.
-        actions: for each action the paths below the element, empty for the element itself, and its payload.
+        actions: for each action the paths below the element, empty for the element itself, and its
+            payload.
     """
 
     variable: str
@@ -39,7 +40,8 @@ def loops(
     """Actions on modules folded into loops over lists.
 
     Args:
-        actions: paths of modules and what is done to them, in order; all of an action's paths lie in one element.
+        actions: paths of modules and what is done to them, in order; all of an action's paths lie
+            in one element.
         counts: number of elements of each list, by path.
     """
     by_element: dict[tuple[str, int] | None, list[tuple[tuple[str, ...], Hashable]]] = {}

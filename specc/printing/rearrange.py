@@ -16,7 +16,8 @@ Atom: TypeAlias = "Factor"  # an entry that is a sum counts as one
 def rearranged(context: Context, value: str, source: Shape, target: Shape) -> str:
     """Text of the value in its new shape.
 
-    Placement belongs to atoms, so the local expression is the shard of the global one, whatever is split:
+    Placement belongs to atoms, so the local expression is the shard of the global one, whatever is
+    split:
     products are opened, atoms put in order, products closed.
 
     Args:

@@ -1,6 +1,7 @@
 """Selective recomputation: a forward cut at the calls whose results are kept.
 
-What lies between kept calls becomes methods that backward runs again; the kept calls stand in `forward`
+What lies between kept calls becomes methods that backward runs again; the kept calls stand in
+`forward`
 itself. No operator names of any device are needed, and a compiled block keeps one graph.
 """
 
@@ -93,7 +94,10 @@ def _defined(statements: list[model.Statement]) -> list[str]:
 
 
 def _cut(statements: tuple[model.Statement, ...], keep: tuple[str, ...]) -> list[Segment]:
-    """Statements as segments; every kept call is a segment of its own, its arguments plain names."""
+    """Statements as segments.
+
+    Every kept call is a segment of its own, its arguments plain names.
+    """
     segments = [Segment([], kept=False)]
     for statement in statements:
         hoisted, rest = _hoist(statement, keep)

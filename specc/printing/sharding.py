@@ -122,7 +122,7 @@ def init_lines(context: Context) -> list[str]:
         if p.tied_to is None and not p.name.startswith(own)
     }
     lines = [
-        "# How each parameter starts: drawn by seed, name and row, so every mesh starts with the same.",
+        "# How each parameter starts; drawn by seed, name and row: the same on every mesh.",
         "INIT = {",
     ]
     for form, members in folded(list(draws), counts).items():
@@ -175,9 +175,10 @@ def _root(size: str) -> str:
 def build_lines(context: Context, root: ClassText) -> list[str]:
     """`build_model()` and `build(device)`."""
     facts = context.facts
+    sharded = "" if facts.layout.storage.kind == "ddp" else ", sharded"
     lines = [
         "def build_model():",
-        f'    """The model without memory yet{", sharded" if facts.layout.storage.kind != "ddp" else ""}."""',
+        f'    """The model without memory yet{sharded}."""',
     ]
     meshes, storage = _meshes(context, root)
     lines.extend(meshes)
@@ -210,7 +211,8 @@ def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
         return [line for text in lines for line in fit(text, 4)], ""
     shard, replicate = list(storage.shard), list(storage.replicate)
     if storage.kind == "replicate":
-        text = f'init_device_mesh(DEVICE, ({_product(names)}, 1), mesh_dim_names=("replicate", "shard"))'
+        labels = _quoted(["replicate", "shard"])
+        text = f"init_device_mesh(DEVICE, ({_product(names)}, 1), mesh_dim_names=({labels}))"
         name = "storage"
     elif replicate + shard == names and max(len(replicate), len(shard)) == 1:
         name, text = "mesh", base  # each axis of the mesh has one use, so it serves for storage too
@@ -308,7 +310,8 @@ def _optimizer(context: Context) -> str:
     record = find("optimizers", chosen.name)
     trained = [p for p in facts.parameters if p.trained and p.tied_to is None]
     if any(p.group for p in trained if not p.frozen):
-        parameters = f"parameter_groups({'model.module' if facts.layout.storage.kind == 'ddp' else 'model'}, GROUPS)"
+        whole = "model.module" if facts.layout.storage.kind == "ddp" else "model"
+        parameters = f"parameter_groups({whole}, GROUPS)"
     elif any(p.frozen for p in trained):
         parameters = "[p for p in model.parameters() if p.requires_grad]"
     else:
@@ -317,7 +320,10 @@ def _optimizer(context: Context) -> str:
 
 
 def group_lines(context: Context) -> list[str]:
-    """`FROZEN` and `GROUPS`: parameters that are not trained, or with optimizer settings of their own."""
+    """`FROZEN` and `GROUPS`.
+
+    Parameters that are not trained, or with optimizer settings of their own.
+    """
     facts = context.facts
     counts = list_counts(facts.model)
     own = [p for p in facts.parameters if p.trained and p.tied_to is None]

@@ -1,1 +1,4 @@
-"""The Program: names resolved, types known, sizes symbolic, `repeat` folded; the same on every mesh."""
+"""The Program: names resolved, types known, sizes symbolic, `repeat` folded.
+
+The same on every mesh.
+"""

@@ -1,6 +1,7 @@
 """Shape entries: ordered sums of ordered products of named dims and numbers.
 
-An entry is a tuple of products (side by side, in order), a product a tuple of factors (major first), and a
+An entry is a tuple of products (side by side, in order), a product a tuple of factors (major
+first), and a
 factor a dim's name, a number, or an entry in parentheses. `heads*hd` is `(("heads", "hd"),)`.
 """
 

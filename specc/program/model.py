@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Given:
     """A setting as written at a call, to be evaluated when a Situation is known.
 
-    `expr` may name dims, lets, axes and, inside a block, the block's own static settings and list indices.
+    `expr` may name dims, lets, axes and, inside a block, the block's own static settings and list
+    indices.
     """
 
     name: str
@@ -46,7 +47,8 @@ class ValueType:
     """Dtype and shape of a value.
 
     Args:
-        dtype: `float` (whatever the precision rules say), `i64`, `bool`, or an explicit `fp32`, `bf16`, `fp16`.
+        dtype: `float` (whatever the precision rules say), `i64`, `bool`, or an explicit `fp32`,
+            `bf16`, `fp16`.
     """
 
     dtype: str
@@ -61,7 +63,8 @@ class Parameter:
     """One tensor of a leaf part.
 
     Args:
-        name: last word of its state-dict name; empty for `Param` and `Buffer`, whose path is the part's.
+        name: last word of its state-dict name; empty for `Param` and `Buffer`, whose path is the
+            part's.
         init: the default draw, a word of the init vocabulary with its arguments evaluated later:
             `fan_in`, `normal`, `ones`, `zeros`.
         trained: false for a Buffer.
@@ -80,7 +83,8 @@ class Leaf:
     Args:
         kind: name of its record in `vocabulary/parts`.
         dims: the record's dim letters bound to entries.
-        settings: only those that were given; `init` among them where the part says how its weight starts.
+        settings: only those that were given; `init` among them where the part says how its weight
+            starts.
     """
 
     kind: str
@@ -122,7 +126,8 @@ class PartList:
     """A flat list of parts: `repeat n Block`, `[A, B]`, `repeat n [A, B]`; elements `0 .. n-1`.
 
     Args:
-        items: the pattern, cycled until `count` parts exist; an item may itself be a counted PartList inside an
+        items: the pattern, cycled until `count` parts exist; an item may itself be a counted
+            PartList inside an
             uncounted one (`[repeat 3 Dense, Sparse]`), whose elements are spliced in.
         count: None when the pattern is the whole list.
         index: the name that a `repeat .. as i` gives to the element's number.
@@ -169,7 +174,10 @@ class PartValue:
 
 @attrs.frozen
 class Scalar:
-    """A number in a value expression: a literal, a dim, a let, a static setting, or constant functions of them."""
+    """A number in a value expression.
+
+    A literal, a dim, a let, a static setting, or constant functions of them.
+    """
 
     expr: tree.Expr
     span: Span = attrs.field(eq=False, repr=False)
@@ -198,7 +206,8 @@ class ApplyFunction:
 
     Args:
         function: name of its record; of the extern if `foreign`.
-        dims: the record's letters bound to entries; those of `..` are what the arguments have besides.
+        dims: the record's letters bound to entries; those of `..` are what the arguments have
+            besides.
         settings: only those given; values among them (`keys = mask`) lie in `named`.
     """
 
@@ -274,7 +283,7 @@ Statement: TypeAlias = "Assign | Return"
 
 @attrs.frozen
 class Tie:
-    """Two parameters of a class that are one tensor: `left` follows `right`, whose path and init hold.
+    """Two parameters that are one tensor: `left` follows `right`, whose path and init hold.
 
     Args:
         left, right: paths inside the class, such as `("head", "weight")`.
@@ -290,7 +299,8 @@ class BlockClass:
     """One block under one binding of its dims.
 
     Args:
-        key: unique among the Program's classes; the block's name, with a suffix if it has several bindings.
+        key: unique among the Program's classes; the block's name, with a suffix if it has several
+            bindings.
         name: the block's name.
         inputs: name and type of every input, in order.
         results: name (None where not written) and type of every result.

@@ -76,7 +76,8 @@ class Train:
     """The `train` block with names resolved; the plain settings stay expressions.
 
     Args:
-        settings: `steps`, `optimizer`, `schedule`, `clip`, `accumulate`, `seed`, `log.every`, `save.dir`, .. by
+        settings: `steps`, `optimizer`, `schedule`, `clip`, `accumulate`, `seed`, `log.every`,
+            `save.dir`, .. by
             dotted path, each with its span.
         rules: `optimize` and `init` rules.
     """
@@ -105,7 +106,8 @@ class Program:
 
     Args:
         name: stem of the file.
-        classes: every block under every binding that the model uses, by key; children before parents.
+        classes: every block under every binding that the model uses, by key; children before
+            parents.
         model: key of the model's class; None for a library file.
         layouts: the plain layout under the key "".
         launch: settings of the `launch` block by dotted path.

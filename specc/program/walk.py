@@ -1,4 +1,7 @@
-"""Walking value expressions: operands, everything inside, types, and one value in another's place."""
+"""Walking value expressions.
+
+Operands, everything inside, types, and one value in another's place.
+"""
 
 from __future__ import annotations
 

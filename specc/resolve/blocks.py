@@ -1,4 +1,7 @@
-"""Blocks under a binding: instantiation, inference of dims at the first call, checking of bodies."""
+"""Blocks under a binding.
+
+Instantiation, inference of dims at the first call, checking of bodies.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Blocks:
     report: Report
     classes: dict[str, BlockClass] = attrs.field(factory=dict[str, BlockClass])
     _keys: dict[object, str | None] = attrs.field(factory=dict[object, str | None])
-    _open: list[tuple[str, Span]] = attrs.field(factory=lambda: [])
+    _open: list[tuple[str, Span]] = attrs.field(factory=lambda: [])  # noqa: PIE807  typed
 
     def instantiate(
         self,
@@ -45,7 +48,10 @@ class Blocks:
         leading: tuple[Entry, ...] | None,
         span: Span,
     ) -> BlockClass:
-        """The class of a block whose dims are all bound; raises Unresolved if its body does not hold."""
+        """The class of a block whose dims are all bound.
+
+        Raises Unresolved if its body does not hold.
+        """
         block = home.block
         identity = (id(block), tuple(sorted(formals.items())), leading)
         self._refuse_recursion(block, span)
@@ -164,7 +170,10 @@ class Blocks:
                     f"block `{owner}` needs dimension `{static.name}`",
                     f"no `{static.name}` here to bind",
                     helps=[
-                        f"declare `dim {static.name} = ...` or pass it: `{owner}({static.name} = ...)`"
+                        (
+                            f"declare `dim {static.name} = ...` or pass it: "
+                            f"`{owner}({static.name} = ...)`"
+                        )
                     ],
                 )
                 raise Unresolved
@@ -185,7 +194,8 @@ class Blocks:
                 self.report.error(
                     "E0211",
                     span,
-                    f"`{made.name}` takes {show_shape(wanted.shape)} but is given {show_shape(given.shape)}",
+                    f"`{made.name}` takes {show_shape(wanted.shape)} "
+                    f"but is given {show_shape(given.shape)}",
                     f"expected {show_shape(wanted.shape)} for `{name}`",
                 )
                 raise Unresolved

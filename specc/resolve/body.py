@@ -250,7 +250,8 @@ class Body:
             self.report.error(
                 "E0213",
                 bind.span,
-                f"`{bind.name}` is {show_shape(kind.shape)}, its type says {show_shape(wanted.shape)}",
+                f"`{bind.name}` is {show_shape(kind.shape)}, "
+                f"its type says {show_shape(wanted.shape)}",
                 f"this is {show_shape(kind.shape)}",
                 also=[(bind.what.span, "declared here")],
             )
@@ -268,7 +269,8 @@ class Body:
             self.report.error(
                 "E0213",
                 statement.span,
-                f"`{self.block.name}` returns {len(types)} values, its signature says {len(self.results)}",
+                f"`{self.block.name}` returns {len(types)} values, "
+                f"its signature says {len(self.results)}",
                 f"{len(types)} here",
                 also=[(self.block.results[0].span, "declared here")],
             )

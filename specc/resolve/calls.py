@@ -93,7 +93,8 @@ def _report_setting_later(values: Values, owner: str, name: str, argument: tree.
     values.report.error(
         "E0291",
         argument.span,
-        f"`{owner}({name} = ..)` is part of the language, and this version of specc cannot build it yet",
+        f"`{owner}({name} = ..)` is part of the language, "
+        "and this version of specc cannot build it yet",
         "not built yet",
         helps=["write the function in Python and use it as an `extern`"],
     )

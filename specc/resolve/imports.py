@@ -38,9 +38,9 @@ class Imports:
     report: Report
     root: Path
     declare: Callable[[tree.File, Report], Scope]
-    sources: list[Source] = attrs.field(factory=lambda: [])
-    _scopes: dict[Path, Scope] = attrs.field(factory=lambda: {})
-    _open: list[Path] = attrs.field(factory=lambda: [])
+    sources: list[Source] = attrs.field(factory=lambda: [])  # noqa: PIE807  typed
+    _scopes: dict[Path, Scope] = attrs.field(factory=lambda: {})  # noqa: PIE807  typed
+    _open: list[Path] = attrs.field(factory=lambda: [])  # noqa: PIE807  typed
 
     def scope_of(self, file: tree.File, path: Path) -> Scope:
         """The scope of a parsed file, its imports followed."""

@@ -342,7 +342,10 @@ def _is_on(record: PartRecord, name: str, given: dict[str, Given], bound: Bound)
 
 
 def settled(part: Draft) -> Leaf | Instance | Foreign | Chain | PartList:
-    """The part with every block settled; all uses must have been applied or settled by name before."""
+    """The part with every block settled.
+
+    All uses must have been applied or settled by name before.
+    """
     match part:
         case Leaf():
             return part

@@ -27,11 +27,11 @@ class Scope:
 
     source: Source
     poisoned: frozenset[str]
-    dims: dict[str, tree.DimDecl] = attrs.field(factory=lambda: {})
-    lets: dict[str, tree.Let] = attrs.field(factory=lambda: {})
-    blocks: dict[str, BlockHome] = attrs.field(factory=lambda: {})
-    externs: dict[str, tree.Extern] = attrs.field(factory=lambda: {})
-    clusters: dict[str, tree.Cluster] = attrs.field(factory=lambda: {})
+    dims: dict[str, tree.DimDecl] = attrs.field(factory=lambda: {})  # noqa: PIE807  typed
+    lets: dict[str, tree.Let] = attrs.field(factory=lambda: {})  # noqa: PIE807  typed
+    blocks: dict[str, BlockHome] = attrs.field(factory=lambda: {})  # noqa: PIE807  typed
+    externs: dict[str, tree.Extern] = attrs.field(factory=lambda: {})  # noqa: PIE807  typed
+    clusters: dict[str, tree.Cluster] = attrs.field(factory=lambda: {})  # noqa: PIE807  typed
     used: set[str] = attrs.field(factory=set[str])
     incomplete: frozenset[str] = frozenset()
 

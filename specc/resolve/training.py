@@ -113,7 +113,8 @@ def _field_type(
     if name in inputs:
         return inputs[name]
     if len(setting.paths) > 1:
-        # `ids, labels = tokens(..)`: all fields of one source have the type of the one that the model takes
+        # `ids, labels = tokens(..)`: all fields of one source have the type of the one that the
+        # model takes
         for path in setting.paths:
             other = inputs.get(".".join(path))
             if other is not None:

@@ -44,7 +44,8 @@ def check_dtype(
     report.error(
         "E0226",
         span,
-        f"`{owner}` takes {said.get(wanted.dtype, wanted.dtype)}, and is given {said.get(given.dtype, given.dtype)}",
+        f"`{owner}` takes {said.get(wanted.dtype, wanted.dtype)}, "
+        f"and is given {said.get(given.dtype, given.dtype)}",
         f"this is {given.dtype}",
     )
     raise Unresolved
@@ -53,7 +54,10 @@ def check_dtype(
 def infer_dims(
     written: tree.Type, given: ValueType, free: set[str], formals: dict[str, Entry]
 ) -> tuple[Entry, ...] | None:
-    """Bind free dims that stand alone in a written type to the entries of a value; the entries of `..`."""
+    """Bind free dims that stand alone in a written type to the entries of a value.
+
+    The entries of `..`.
+    """
     entries = written.shape.entries
     shape = given.shape
     leading = None

@@ -318,7 +318,10 @@ def scalar_names(expr: tree.Expr) -> list[str]:
 
 
 def broadcast(one: Shape, two: Shape) -> Shape | None:
-    """The shape of an elementwise result, broadcast by name: the smaller one's dims all occur, in order, in the larger."""
+    """The shape of an elementwise result, broadcast by name.
+
+    The smaller one's dims all occur, in order, in the larger.
+    """
     larger, smaller = (one, two) if len(one) >= len(two) else (two, one)
     if len(one) == len(two):
         pairs = list(zip(one, two, strict=True))
@@ -339,6 +342,9 @@ def _why_not_equal(one: Shape, two: Shape) -> list[str]:
         if len(differing) == 1:
             a, b = (show(entry) for entry in differing[0])
             return [
-                f"`{a}` and `{b}` are different dims, whatever their sizes: a layout may split one of them"
+                (
+                    f"`{a}` and `{b}` are different dims, whatever their sizes: "
+                    "a layout may split one of them"
+                )
             ]
     return []

@@ -1,4 +1,7 @@
-"""The records of the vocabulary: what a name takes and gives, how an axis may split it, what it prints."""
+"""The records of the vocabulary.
+
+What a name takes and gives, how an axis may split it, what it prints.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ class Setting:
         default: used when it is not given; REQUIRED when it must be.
         choices: for words, and for constructors the names allowed.
         optional: whether `none` is a value.
-        lowered: false for a setting that the language has and this version does not lower yet; giving it anything
+        lowered: false for a setting that the language has and this version does not lower yet;
+            giving it anything
             but its default is E0291.
     """
 
@@ -72,10 +76,12 @@ class Weight:
     Args:
         name: last word of the state-dict name.
         dims: letters of its shape, `("O", "I")`.
-        init: default draw: `fan_in` (uniform within 1/sqrt of the last dim, as torch's Linear), `fan_in_bias` (the
+        init: default draw: `fan_in` (uniform within 1/sqrt of the last dim, as torch's Linear),
+            `fan_in_bias` (the
             same bound for a bias: needs `I`), `normal`, `ones`, `zeros`.
         when: the boolean setting that switches it on, if there is one.
-        unless: the boolean setting that must be true for it, with several: see `RMSNorm(affine = false)`.
+        unless: the boolean setting that must be true for it, with several: see `RMSNorm(affine =
+            false)`.
     """
 
     name: str
@@ -89,13 +95,15 @@ class PartRecord:
     """A part of the vocabulary.
 
     Args:
-        arguments: `arrow` for `Linear(I -> O)`, `one` for `LayerNorm(D)`, `shape` for `Param([..])`, `none`.
+        arguments: `arrow` for `Linear(I -> O)`, `one` for `LayerNorm(D)`, `shape` for
+            `Param([..])`, `none`.
         letters: the letters bound by the arguments.
         takes: signature, such as `x [.., I] -> [.., O]`; lower-case names are for messages.
         split: letters that an axis may split (`..` for all leading dims) without a collective.
         sum: letters that an axis may split when the result is summed over it.
         construct: Python text of the constructor from dims and settings.
-        flops: floating-point operations of one forward, from sizes by letter (`..` the product of leading dims).
+        flops: floating-point operations of one forward, from sizes by letter (`..` the product of
+            leading dims).
         saved: values kept for backward, counted in elements, from the same sizes.
         source: where the formula or definition comes from.
     """
@@ -131,8 +139,10 @@ class FunctionCall:
 
     Args:
         arguments: Python text of each value.
-        dims: Python text of local sizes by letter; `start:S` is the text of this rank's first index along S.
-        settings: evaluated, defaults filled in; a setting that is a block's constructor argument comes as `Raw`.
+        dims: Python text of local sizes by letter; `start:S` is the text of this rank's first
+            index along S.
+        settings: evaluated, defaults filled in; a setting that is a block's constructor argument
+            comes as `Raw`.
         device: Python text of the device that new tensors lie on.
     """
 
@@ -162,8 +172,10 @@ class FunctionRecord:
 
     Args:
         takes: signature with letters, as for parts; empty when `infer` decides.
-        infer: for functions whose result no letter pattern can say (`split`, `concat`, `mean(x, over = S)`):
-            gets the argument types, the given `dim` settings as entries, and what a dim is defined as (or None);
+        infer: for functions whose result no letter pattern can say (`split`, `concat`, `mean(x,
+            over = S)`):
+            gets the argument types, the given `dim` settings as entries, and what a dim is defined
+            as (or None);
             returns result types or a sentence that says what is wrong.
         split: letters that an axis may split; every other letter must be whole on each rank.
         context: letters that a method may make whole around the call (`S`, `T` of attention).
@@ -191,7 +203,8 @@ class LossRecord:
 
     Args:
         takes: signature of its arguments, such as `logits [.., V], labels i64[..]`.
-        count: letters whose global sizes multiply to the number of counted elements; `..` for the leading dims.
+        count: letters whose global sizes multiply to the number of counted elements; `..` for the
+            leading dims.
         whole: letters that no axis may split.
         ignore: the setting that makes the count depend on the data, when it is given.
         construct: Python text of the local sum from argument texts and settings.
@@ -214,7 +227,8 @@ class OptimizerRecord:
     """An optimizer.
 
     Args:
-        construct: Python text from the text of the parameters, the settings and the target's choice of
+        construct: Python text from the text of the parameters, the settings and the target's
+            choice of
             implementation (`fused`, `foreach` or empty).
         state_bytes: bytes of optimizer state per parameter element, at fp32 storage.
         group: settings that `optimize` rules may set per group.
@@ -233,7 +247,8 @@ class ScheduleRecord:
     """A learning-rate schedule.
 
     Args:
-        construct: Python text of the rate, from the texts of its settings and of `step`, `peak` and `steps`.
+        construct: Python text of the rate, from the texts of its settings and of `step`, `peak`
+            and `steps`.
     """
 
     name: str

@@ -42,5 +42,6 @@ def _named_dim(types: Sequence[ValueType], settings: Mapping[str, Entry]) -> str
         return "say the dim: `over = S`"
     found = sum(entry == settings["over"] for entry in types[0].shape)
     if found != 1:
-        return f"`{show(settings['over'])}` is {'no' if not found else 'more than one'} dim of {show_shape(types[0].shape)}"
+        count = "more than one" if found else "no"
+        return f"`{show(settings['over'])}` is {count} dim of {show_shape(types[0].shape)}"
     return ""

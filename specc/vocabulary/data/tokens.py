@@ -1,4 +1,7 @@
-"""`ids, labels = tokens("data/*.bin", shuffle = true, dtype = uint16)`: raw token ids, memory-mapped."""
+"""`ids, labels = tokens("data/*.bin", shuffle = true, dtype = uint16)`.
+
+Raw token ids, memory-mapped.
+"""
 
 from __future__ import annotations
 

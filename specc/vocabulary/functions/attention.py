@@ -51,5 +51,5 @@ RECORD = FunctionRecord(
     context=("S", "T"),
     flops=_flops,
     saved=lambda n: n["B"] * (2 * n["S"] * n["H"] * n["E"] + 2 * n["T"] * n["K"] * n["E"]),
-    source="Vaswani et al. 2017, arXiv 1706.03762, equation 1; soft cap: Gemma 2 report, arXiv 2408.00118",
+    source="Vaswani et al. 2017, arXiv 1706.03762, equation 1; cap: Gemma 2, arXiv 2408.00118",
 )

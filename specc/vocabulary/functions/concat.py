@@ -1,4 +1,7 @@
-"""`concat(a, b, over = D)`: values side by side in their last dim, or in the dim that is defined as their sum."""
+"""`concat(a, b, over = D)`.
+
+Values side by side in their last dim, or in the dim that is defined as their sum.
+"""
 
 from __future__ import annotations
 

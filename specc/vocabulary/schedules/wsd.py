@@ -12,7 +12,8 @@ RECORD = ScheduleRecord(
         Setting("final", "float", default=0),
     ),
     construct=lambda t: (
-        f"wsd_schedule({t['step']}, {t['peak']}, {t['steps']}, {t['decay']}, {t['warmup']}, {t['final']})"
+        f"wsd_schedule({t['step']}, {t['peak']}, {t['steps']}, "
+        f"{t['decay']}, {t['warmup']}, {t['final']})"
     ),
     source="specc/parts/schedules.py",
 )

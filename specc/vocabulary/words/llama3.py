@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from specc.vocabulary.record import REQUIRED, Setting, WordRecord
 from specc.vocabulary.texts import number_text
+
+if TYPE_CHECKING:
+    from specc.vocabulary.record import Settings
+
+
+def _construct(frequencies: str, settings: Settings) -> str:
+    words = ", ".join(number_text(settings[n]) for n in ("factor", "low", "high", "original"))
+    return f"llama3_frequencies({frequencies}, {words})"
+
 
 RECORD = WordRecord(
     name="llama3",
@@ -14,8 +25,6 @@ RECORD = WordRecord(
         Setting("high", "float", default=4),
         Setting("original", "int", default=8192),
     ),
-    construct=lambda frequencies, s: (
-        f"llama3_frequencies({frequencies}, {number_text(s['factor'])}, {number_text(s['low'])}, {number_text(s['high'])}, {number_text(s['original'])})"
-    ),
+    construct=_construct,
     source="Llama 3.1 reference code, apply_scaling; Grattafiori et al. 2024, arXiv 2407.21783",
 )
