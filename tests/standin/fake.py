@@ -17,6 +17,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,12 +29,12 @@ os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import FakeProcessGroup
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.distributed import device_mesh, distributed_c10d
 from torch.distributed.tensor import DTensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from tests.standin.collectives import Recorder
 
@@ -49,11 +50,20 @@ def fake_rank(
     gpus_per_node: int = 8,
     musa: str = "2.9.1.post1",
     arch: int = 22,
+    started: bool = False,
 ) -> Iterator[Recorder]:
     """A context in which this process is one rank of a cluster, as torchrun would have started it.
 
     init_process_group gives fake groups, every tensor is fake, and collectives are counted in the
-    recorder. A process may enter it again for another rank, with the musa and arch of the first.
+    recorder. Tensors on the host are real, so data is read and weights are drawn as ever. A process
+    may enter it again for another rank, with the musa and arch of the first.
+
+    Args:
+        rank: of `world_size` ranks, `gpus_per_node` of them on each node.
+        musa: the torch_musa version whose names torch.musa has.
+        arch: 22 for an S4000, 31 for an S5000.
+        started: whether the default process group exists already, for a script that would wait
+            for its peers before it starts one.
     """
     node, local_rank = divmod(rank, gpus_per_node)
     variables = {
@@ -75,9 +85,11 @@ def fake_rank(
         stack.callback(destroy_groups)
         # A device made in Python counts as one card: autograd has a thread for the first only.
         enter(torch.autograd.set_multithreading_enabled(False))
-        enter(FakeTensorMode(allow_non_fake_inputs=True))
+        enter(HostTensors(enter(FakeTensorMode(allow_non_fake_inputs=True))))
         enter(Refusals())
         enter(recorder)
+        if started:
+            dist.init_process_group("cpu:gloo,musa:mccl")
         yield recorder
 
 
@@ -88,11 +100,12 @@ def run_script(
 
     Args:
         path: a script that does its work in `main()`.
-        settings: constants of the script to set before `main()`, such as {"STEPS": 1}.
+        settings: names of the script to set before `main()`: constants, such as {"STEPS": 1}, and
+            functions that read results back, such as {"save": skipped}.
         cluster: further arguments of fake_rank.
 
     Raises:
-        KeyError: if the script has no constant of that name.
+        KeyError: if the script has no such name.
     """
     with fake_rank(rank, **cluster) as recorder:
         module = types.ModuleType(path.stem)
@@ -149,8 +162,8 @@ def patches(rank: int, world_size: int, recorder: Recorder) -> list[Any]:
         in_dist(init_process_group=start, new_group=new_group),
         # A mesh computes with the numbers of its ranks, which a fake tensor has not.
         mock.patch.object(device_mesh, "init_device_mesh", make_mesh),
-        # A file is mapped as it is; what is read from it becomes fake.
-        mock.patch.object(torch, "from_file", outside_fake(torch.from_file)),
+        # A thread would not know of fake tensors.
+        mock.patch.object(ThreadPoolExecutor, "submit", submit_and_do),
         # Pickled objects are bytes, which a fake tensor has not.
         in_dist(**objects),
         in_c10d(**objects),
@@ -170,14 +183,21 @@ def start_fake(
     """init_process_group of the one rank that is there.
 
     Raises:
-        ValueError: if the backend does not say which group carries musa tensors; stock torch would
-            accept it, and a patched torch_musa would guess.
+        ValueError: if the backend does not say which group carries musa tensors (stock torch would
+            accept it, torch_musa would guess), or device_id is another rank's.
     """
     if backend is None or "mccl" not in backend:
         raise ValueError(f"init_process_group(backend={backend!r}) names no mccl for musa tensors")
-    given = {name: value for name, value in options.items() if name not in ("rank", "world_size")}
-    given |= {"store": FakeStore(), "init_method": None}
-    original(without_gloo(backend), rank=rank, world_size=world_size, **given)
+    device = options.get("device_id")
+    if device is not None and device.index != int(os.environ["LOCAL_RANK"]):
+        raise ValueError(f"init_process_group(device_id={device}) is not the device of this rank")
+    original(
+        without_gloo(backend),
+        rank=rank,
+        world_size=world_size,
+        store=FakeStore(),
+        timeout=options.get("timeout"),
+    )
 
 
 def new_fake_group(original: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
@@ -202,15 +222,21 @@ def make_real_mesh(
     return mesh
 
 
-def outside_fake(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose tensors are real."""
+def submit_and_do(
+    _executor: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **keywords: Any
+) -> Future[Any]:
+    """The finished future of a call."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(function(*args, **keywords))
+    except Exception as error:  # noqa: BLE001  it is raised where the result is asked for
+        future.set_exception(error)
+    return future
 
-    @functools.wraps(original)
-    def real(*args: Any, **keywords: Any) -> Any:
-        with unset_fake_temporarily():
-            return original(*args, **keywords)
 
-    return real
+def skipped(*_args: Any, **_keywords: Any) -> int:
+    """Stands for a function of the script that reads values back, which are not there."""
+    return 0
 
 
 def all_gather_object(objects: list[Any], obj: Any, group: Any = None) -> None:
@@ -255,6 +281,40 @@ class Refusals(TorchDispatchMode):
         if func.namespace == "c10d":
             check_buffers(args)
         return func(*args, **(kwargs or {}))
+
+
+class HostTensors(TorchDispatchMode):
+    """Keeps what lies on the host real: operators on real CPU tensors alone, and CPU factories."""
+
+    def __init__(self, fake: FakeTensorMode) -> None:
+        super().__init__()
+        self.fake = fake
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if any(issubclass(kind, DTensor) for kind in types):
+            return NotImplemented
+        if is_on_host(args, kwargs) and getattr(func, "namespace", "") == "aten":
+            with unset_fake_temporarily():
+                return func(*args, **kwargs)
+        args, kwargs = tree_map(self.as_fake, (args, kwargs))
+        return func(*args, **kwargs)
+
+    def as_fake(self, value: Any) -> Any:
+        """A real tensor without its values; the mode itself would keep those of small ones."""
+        if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
+            return self.fake.from_tensor(value)
+        return value
+
+
+def is_on_host(args: Any, kwargs: Any) -> bool:
+    """Whether an operator has real CPU tensors only, or none, and makes no tensor elsewhere."""
+    device = kwargs.get("device")
+    leaves = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    is_real = not any(isinstance(leaf, FakeTensor) or not leaf.is_cpu for leaf in leaves)
+    return is_real and (device is None or torch.device(device).type == "cpu")
 
 
 def host_value(dtype: torch.dtype) -> bool | int | float:
@@ -309,6 +369,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--musa", default="2.9.1.post1")
     parser.add_argument("--arch", type=int, default=22)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--skip", action="append", default=[], metavar="FUNCTION")
+    parser.add_argument("--started", action="store_true")
     given = parser.parse_args(arguments)
     settings = {
         name: ast.literal_eval(value) for name, _, value in (s.partition("=") for s in given.set)
@@ -322,6 +384,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             gpus_per_node=given.gpus_per_node,
             musa=given.musa,
             arch=given.arch,
+            started=given.started,
         )
         print(json.dumps({"rank": rank, "collectives": recorder.table()}), flush=True)
 
