@@ -8,6 +8,7 @@ import attrs
 
 from specc.check.cluster import warn_of_crossings
 from specc.check.coverage import check_axes, check_storage
+from specc.check.externs import check_externs
 from specc.check.ground import Ground, ground
 from specc.check.layout import AxisReader, AxisRules
 from specc.check.modules import Node, Unfolding, check_holds
@@ -21,8 +22,10 @@ from specc.check.units import check_islands, storage
 from specc.check.verbs import Precisions, compiles, precisions, recomputes, refuse_offload
 from specc.diagnostics import Report
 from specc.plan.facts import Facts, Layout, Module
+from specc.plan.verify import verify
 from specc.program.dims import shape_names
 from specc.syntax import tree
+from specc.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,11 +43,15 @@ def evaluate(program: Program, situation: Situation, report: Report) -> Facts | 
     own = Report()
     facts = _facts(program, situation, own)
     report.extend(own.diagnostics)
-    return None if own.failed else facts
+    if facts is None or own.failed:
+        return None
+    verify(facts)
+    return facts
 
 
 def _facts(program: Program, situation: Situation, report: Report) -> Facts | None:
     """The facts; each stage stops at faults that the next one would only echo."""
+    check_externs(program, TARGETS, report)
     base = ground(program, situation, report)
     if base is None or not program.is_run:
         return None
