@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from specc.plan.facts import Facts
 
 
-class PlanFault(Exception):
+class PlanError(Exception):
     """The facts contradict each other: all contradictions, one a line."""
 
 
 def verify(facts: Facts) -> None:
-    """Raise PlanFault if the facts contradict each other."""
+    """Raise PlanError if the facts contradict each other."""
     faults = [
         *_mesh_faults(facts),
         *_split_faults(facts),
@@ -25,7 +25,7 @@ def verify(facts: Facts) -> None:
         *_unit_faults(facts),
     ]
     if faults:
-        raise PlanFault("\n".join(faults))
+        raise PlanError("\n".join(faults))
 
 
 def _mesh_faults(facts: Facts) -> Iterator[str]:

@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from specc.plan.facts import Facts, Size, Split
-from specc.plan.verify import PlanFault, verify
+from specc.plan.verify import PlanError, verify
 from tests.unit.check.specs import facts as facts_of
 
 SPEC = """specc 1
@@ -48,26 +48,26 @@ def test_facts_of_a_sound_spec_hold(facts: Facts) -> None:
 
 def test_axes_that_do_not_fill_the_world(facts: Facts) -> None:
     broken = attrs.evolve(facts, mesh=attrs.evolve(facts.mesh, world=3))
-    with pytest.raises(PlanFault, match="multiply to 2, the world has 3"):
+    with pytest.raises(PlanError, match="multiply to 2, the world has 3"):
         verify(broken)
 
 
 def test_a_stride_that_the_order_of_axes_does_not_give(facts: Facts) -> None:
     axis = attrs.evolve(facts.mesh.axes[0], stride=2)
     broken = attrs.evolve(facts, mesh=attrs.evolve(facts.mesh, axes=(axis,)))
-    with pytest.raises(PlanFault, match="stride 2"):
+    with pytest.raises(PlanError, match="stride 2"):
         verify(broken)
 
 
 def test_a_dim_that_does_not_divide(facts: Facts) -> None:
     dims = {**facts.dims, "B": Size(3, "3")}
-    with pytest.raises(PlanFault, match="B = 3 is split 2 ways"):
+    with pytest.raises(PlanError, match="B = 3 is split 2 ways"):
         verify(attrs.evolve(facts, dims=dims))
 
 
 def test_an_axis_that_does_nothing(facts: Facts) -> None:
     layout = attrs.evolve(facts.layout, splits=())
-    with pytest.raises(PlanFault, match="split no data"):
+    with pytest.raises(PlanError, match="split no data"):
         verify(attrs.evolve(facts, layout=layout))
 
 
@@ -86,7 +86,7 @@ def test_a_parameter_in_no_unit_or_in_two(facts: Facts, change: str) -> None:
         rest[-1] = attrs.evolve(rest[-1], parameters=(*rest[-1].parameters, first.parameters[0]))
     units = (attrs.evolve(first, parameters=names), *rest)
     layout = attrs.evolve(facts.layout, storage=attrs.evolve(storage, units=units))
-    with pytest.raises(PlanFault, match=r"lies in [02] units"):
+    with pytest.raises(PlanError, match=r"lies in [02] units"):
         verify(attrs.evolve(facts, layout=layout))
 
 
@@ -100,5 +100,5 @@ def test_a_tie_to_a_parameter_that_is_tied_itself(facts: Facts) -> None:
         for child in model.children
     )
     broken = attrs.evolve(facts, model=attrs.evolve(model, children=children))
-    with pytest.raises(PlanFault, match="is tied to"):
+    with pytest.raises(PlanError, match="is tied to"):
         verify(broken)
