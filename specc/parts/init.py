@@ -34,8 +34,13 @@ def uniform(bound: float) -> Callable[..., Tensor]:
 
 def trunc_normal(std: float, cut: float = 2.0) -> Callable[..., Tensor]:
     """Draws from a normal distribution without what lies beyond `cut` standard deviations."""
-    return lambda rows, columns, generator: nn.init.trunc_normal_(
-        torch.empty(rows, columns), 0.0, std, -cut * std, cut * std, generator=generator
+    edge = math.erf(cut / math.sqrt(2))  # by the inverse of the distribution function
+    return lambda rows, columns, generator: (
+        torch.empty(rows, columns)
+        .uniform_(-edge, edge, generator=generator)
+        .erfinv_()
+        .mul_(std * math.sqrt(2))
+        .clamp_(-cut * std, cut * std)
     )
 
 
