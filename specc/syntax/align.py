@@ -36,39 +36,57 @@ def align(lines: Sequence[Line]) -> list[Line]:
 
 def _aligned_code(lines: Sequence[Line]) -> list[Line]:
     aligned = list(lines)
-    for run in _runs(lines):
-        ends = [_width(_text_before(lines[number], anchor.index)) for number, anchor in run]
-        if max(ends) - min(ends) > MAX_SPREAD:
-            continue
-        for (number, anchor), end in zip(run, ends, strict=True):
-            gap = " " * (max(ends) - end + 1)
-            gaps = list(aligned[number].gaps)
-            gaps[anchor.index - 1] = gap
-            aligned[number] = attrs.evolve(aligned[number], gaps=tuple(gaps))
+    anchors = [_anchor(line) for line in lines]
+    for sort in sorted({anchor.sort for anchor in anchors if anchor}):
+        for run in _runs(lines, anchors, sort):
+            _align_run(aligned, run)
     return aligned
 
 
-def _runs(lines: Sequence[Line]) -> Iterator[list[tuple[int, _Anchor]]]:
-    """Numbers and anchors of lines that are aligned with each other."""
-    run: list[tuple[int, _Anchor]] = []
-    for number, line in enumerate(lines):
-        anchor = _anchor(line)
-        is_same = bool(run and anchor) and _belongs(lines[run[-1][0]], run[-1][1], line, anchor)
-        if line.kind is None and line.code and run and line.indent > lines[run[-1][0]].indent:
-            continue  # goes on with the statement of the line above
-        if not is_same:
-            if len(run) > 1:
+def _align_run(lines: list[Line], run: Sequence[tuple[int, int]]) -> None:
+    """Widen lines so that the lexemes of a run, given as line and index, stand in one column."""
+    ends = [_width(_text_before(lines[number], index)) for number, index in run]
+    if max(ends) - min(ends) > MAX_SPREAD:
+        return
+    for (number, index), end in zip(run, ends, strict=True):
+        gaps = list(lines[number].gaps)
+        gaps[index - 1] = " " * (max(ends) - end + 1)
+        lines[number] = attrs.evolve(lines[number], gaps=tuple(gaps))
+
+
+def _runs(
+    lines: Sequence[Line], anchors: Sequence[_Anchor | None], sort: str
+) -> Iterator[list[tuple[int, int]]]:
+    """Lines of one sort below each other: their number, and the index of what is aligned."""
+    run: list[tuple[int, int]] = []
+    for number, (line, anchor) in enumerate(zip(lines, anchors, strict=True)):
+        above = lines[run[-1][0]] if run else None
+        if anchor and anchor.sort == sort and (above is None or _is_beside(above, line)):
+            run.append((number, anchor.index))
+        elif above is None or not _is_passed_over(above, line, sort):
+            if run:
                 yield run
-            run = []
-        if anchor:
-            run.append((number, anchor))
-    if len(run) > 1:
+            run = [(number, anchor.index)] if anchor and anchor.sort == sort else []
+    if run:
         yield run
 
 
-def _belongs(above: Line, anchor_above: _Anchor, line: Line, anchor: _Anchor | None) -> bool:
-    same_place = above.indent == line.indent and above.kind == line.kind
-    return anchor is not None and same_place and anchor.sort == anchor_above.sort
+def _is_beside(above: Line, line: Line) -> bool:
+    """Whether two lines lie in the same braces, as far as that can be seen."""
+    return (above.indent, above.kind) == (line.indent, line.kind)
+
+
+def _is_passed_over(above: Line, line: Line, sort: str) -> bool:
+    """Whether a run goes on below a line that is not part of it.
+
+    That is what goes on with the statement above, and, between settings of `train`, a rule.
+    """
+    if not line.code:
+        return False
+    if line.kind is None:
+        return line.indent > above.indent
+    is_rule = line.code[0].text in VERBS and not _leaves_brace_open(line)
+    return sort == "=" and is_rule and _is_beside(above, line)
 
 
 def _anchor(line: Line) -> _Anchor | None:

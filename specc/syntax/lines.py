@@ -66,7 +66,7 @@ class _Open:
 
     Args:
         kind: of what it holds, for a brace whose statement is known.
-        steps: 1 for the first bracket of its line, else 0: brackets of a line indent once.
+        steps: 1 for the last bracket of its line, else 0: brackets of a line indent once.
     """
 
     sign: str
@@ -164,9 +164,11 @@ class Indenter:
         if _is_sign(lexeme, OPENERS):
             is_known_brace = lexeme.text == "{" and kind is not None
             inside = kind_inside(kind, self._first_word) if kind and is_known_brace else None
-            steps = 0 if self._open and self._open[-1].line == number else 1
-            self._open.append(_Open(lexeme.text, number, inside, steps))
-            self._level += steps
+            if self._open and self._open[-1].line == number:
+                self._level -= self._open[-1].steps
+                self._open[-1] = attrs.evolve(self._open[-1], steps=0)
+            self._open.append(_Open(lexeme.text, number, inside, steps=1))
+            self._level += 1
             self._is_fresh = inside is not None
         elif _is_sign(lexeme, CLOSERS):
             if self._open and self._open[-1].sign == CLOSERS[lexeme.text]:

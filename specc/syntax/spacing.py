@@ -10,7 +10,9 @@ from specc.syntax.scan import CLOSERS, OPENERS, Lexeme, scan
 
 _BEFORE_NOTHING = frozenset({",", ";", ")", "]", ":"})
 _SPACED = frozenset({"=", "->", "+", "-", "%", "==", "!=", "<", "<=", ">", ">="})
-_KNOWN = frozenset({"name", "number", "string", "sign"})
+_NAMES = frozenset({"name", "foreign"})
+_TEXTS = frozenset({"number", "string", "quoted", "open_string"})
+_KNOWN = frozenset({"sign", *_NAMES, *_TEXTS})
 # These are keywords where a statement starts, ...
 _STARTERS = frozenset({"return", "check", "tie"})
 # ... and these behind a value.
@@ -123,8 +125,8 @@ def _value_ends(code: Sequence[Lexeme], starts: frozenset[int]) -> list[bool]:
     ends: list[bool] = []
     for index, lexeme in enumerate(code):
         is_first = index in starts or code[index - 1].text in {"{", ";"}
-        if lexeme.kind != "name":
-            is_end = lexeme.kind in {"number", "string"} or lexeme.text in {")", "]"}
+        if lexeme.kind not in _NAMES:
+            is_end = lexeme.kind in _TEXTS or lexeme.text in {")", "]"}
         elif lexeme.text in _STARTERS:
             is_end = not is_first
         elif lexeme.text in _INFIX_WORDS:

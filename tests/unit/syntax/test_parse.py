@@ -39,7 +39,7 @@ def body(text: str) -> tuple[tree.Statement, ...]:
     return declaration.body
 
 
-def show(node: object) -> str:
+def show(node: object) -> str:  # noqa: C901, PLR0911, PLR0912  one case for each node
     """An expression with every operator in parentheses."""
     match node:
         case tree.Name(name):
@@ -82,7 +82,7 @@ def show(node: object) -> str:
             raise AssertionError(node)
 
 
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_specs_parse(path: Path) -> None:
     assert clean(path.read_text(encoding="utf-8"))
 
@@ -243,7 +243,7 @@ def test_a_mesh_has_axes_in_axes() -> None:
 def test_axis_rules() -> None:
     layout = one(
         "layout long {\n"
-        "  dp*cp: shard params, S within blocks else S per Block, head via ring(z = true) { a = 1 }\n"
+        "  dp*cp: shard params, S within blocks else S per A, head via ring(z = true) { a = 1 }\n"
         "  pp: stage a, each B in c except c[0] via pipeline(n = 2)\n"
         "  tp: replicate\n}"
     )
@@ -255,7 +255,7 @@ def test_axis_rules() -> None:
     assert [name.name for name in shard.action.subjects] == ["params", "S"]
     assert shard.action.otherwise is not None
     assert shard.action.otherwise.name == "S"
-    assert [show(unit.target) for unit in shard.action.per] == ["Block", "head"]
+    assert [show(unit.target) for unit in shard.action.per] == ["A", "head"]
     assert shard.action.via is not None
     assert show(shard.action.via) == "ring(z = true)"
     assert shard.action.within is not None

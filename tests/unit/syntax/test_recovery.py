@@ -1,4 +1,4 @@
-"""All faults of a file in one run: each once, nothing else lost, nothing reported in consequence."""
+"""All faults of a file in one run: each once, nothing else lost, nothing in consequence."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_lines_deeper_than_an_open_parenthesis_belong_to_it() -> None:
 
 
 def test_the_first_column_means_nothing_while_brackets_balance() -> None:
-    text = "train {\nsteps = 3\nlayout = long\ncheckpoint { every = 2 }\n}\nprofile p {\nlaunch.a = 1\n}\n"
+    text = "train {\nsteps = 3\nlayout = long\nmesh { a = 2 }\n}\nprofile p {\nlaunch.a = 1\n}\n"
     file, found = read(text)
     assert found == []
     assert len(file.declarations) == 2
