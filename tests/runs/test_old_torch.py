@@ -1,0 +1,156 @@
+"""Emitted scripts train under older torch as they train under the newest one."""
+
+import functools
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import specc
+from specc.targets.troubles import CHATTER
+from tests.repository import ROOT
+
+pytestmark = [pytest.mark.oldtorch, pytest.mark.run, pytest.mark.timeout(900, func_only=True)]
+
+SPECS = ROOT / "tests" / "cases" / "oldtorch"
+# Loss and gradient norm in fp32 agree to rounding; bf16 has 8 bits, and kernels round differently.
+TOLERANCES = {"ddp": 1e-5, "fsdp": 1e-5, "ulysses": 1e-5, "hsdp": 1e-5, "bf16": 2e-2}
+TRAINED = [
+    *(("2.7.1", name) for name in ("ddp", "fsdp", "ulysses", "bf16")),
+    *(("2.9.1", name) for name in ("ddp", "fsdp", "ulysses", "bf16", "hsdp")),
+]
+DOWNLOAD_BYTES = 12 * 2**30  # plain torch from the index brings CUDA; pip keeps a copy of its own
+RECORDS = re.compile(r"step \d+: loss |\d+ steps, loss ")
+Rows = list[dict[str, Any]]
+
+
+def interpreter(version: str) -> Path:
+    """A Python with that torch: the one named, else that of a venv, which is made when asked for.
+
+    The test is skipped where there is none.
+    """
+    variable = f"SPECC_OLD_TORCH_{version.replace('.', '_')}"
+    named = os.environ.get(variable)
+    if named:
+        return Path(named)
+    cache = os.environ.get("SPECC_TEST_CACHE", str(Path.home() / ".cache" / "specc-tests"))
+    folder = Path(cache) / f"torch-{version}"
+    python = folder / "bin" / "python"
+    if installed(python) == version:
+        return python
+    if os.environ.get("SPECC_OLD_TORCH") != "1" and not os.environ.get("CI"):
+        pytest.skip(
+            f"no torch {version}: SPECC_OLD_TORCH=1 installs it into {folder} (gigabytes), "
+            f"{variable} names a Python that has it"
+        )
+    make_venv(folder, version)
+    return python
+
+
+def installed(python: Path) -> str | None:
+    """Version of torch that an interpreter has, without the build's suffix; None for none."""
+    if not python.exists():
+        return None
+    code = "import importlib.metadata as m; print(m.version('numpy') and m.version('torch'))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip().partition("+")[0] if done.returncode == 0 else None
+
+
+def make_venv(folder: Path, version: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free
+    if free < DOWNLOAD_BYTES:
+        pytest.skip(f"torch {version} needs 12 GiB of disk, {folder} has {free / 2**30:.1f}")
+    venv.create(folder, with_pip=True, clear=True)
+    packages = [f"torch=={version}", "numpy"]
+    # the constraints of this checkout are for its own torch
+    environ = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
+    subprocess.run(
+        [folder / "bin" / "python", "-m", "pip", "install", "--quiet", *packages],
+        env=environ,
+        timeout=1800,
+        check=True,
+    )
+
+
+@functools.cache
+def script(name: str) -> tuple[str, int]:
+    """The emitted script of a spec, and its number of ranks."""
+    spec = specc.load(SPECS / f"{name}.spec", target="cpu")
+    return spec.script(), spec.facts().mesh.world
+
+
+def run(python: Path, name: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Train with that Python's torchrun, isolated from this checkout; records go to the folder."""
+    text, ranks = script(name)
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    torchrun = [python, "-I", "-m", "torch.distributed.run", "--standalone"]
+    return subprocess.run(
+        [*torchrun, f"--nproc-per-node={ranks}", path],
+        cwd=folder,
+        env={**os.environ, "METRICS": str(folder / "metrics.jsonl"), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+def rows(folder: Path) -> Rows:
+    text = (folder / "metrics.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def newest(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Records of a script under the torch of these tests, trained once."""
+
+    @functools.cache
+    def trained(name: str) -> Rows:
+        folder = tmp_path_factory.mktemp(name)
+        done = run(Path(sys.executable), name, folder)
+        assert done.returncode == 0, done.stderr
+        return rows(folder)
+
+    return trained
+
+
+def noise(done: "subprocess.CompletedProcess[str]") -> list[str]:
+    """Lines that the script has not written itself; what gloo of torch 2.9 says is known."""
+    known = re.compile(CHATTER.decode())
+    out = [x for x in done.stdout.splitlines() if not known.match(x) and not RECORDS.match(x)]
+    return out + done.stderr.splitlines()
+
+
+@pytest.mark.parametrize(("version", "name"), TRAINED)
+def test_a_script_trains_as_under_the_newest_torch(
+    version: str, name: str, newest: Any, tmp_path: Path
+) -> None:
+    done = run(interpreter(version), name, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert noise(done) == []
+    found, expected = rows(tmp_path), newest(name)
+    assert [row["step"] for row in found] == [row["step"] for row in expected]
+    far = [
+        (old["step"], key, old[key], new[key])
+        for old, new in zip(found, expected, strict=True)
+        for key in ("loss", "grad_norm")
+        if not math.isclose(old[key], new[key], rel_tol=TOLERANCES[name])
+    ]
+    assert far == []
+
+
+def test_torch_2_7_refuses_hsdp_over_gloo_and_trains_nothing_wrong(tmp_path: Path) -> None:
+    done = run(interpreter("2.7.1"), "hsdp", tmp_path)
+    assert done.returncode != 0
+    assert "Cannot use ReduceOp.AVG with Gloo" in done.stderr
+    assert not (tmp_path / "metrics.jsonl").exists()
