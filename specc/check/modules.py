@@ -8,6 +8,7 @@ import attrs
 
 from specc.check.calls import call_settings, numbers
 from specc.check.expressions import evaluate, holds, show, whole
+from specc.check.externs import init_values
 from specc.check.names import Evaluated, Unknown
 from specc.check.settings import Written, constructor, fill, typed
 from specc.program import model
@@ -109,8 +110,7 @@ class Unfolding:
                 made = self.program.classes[what.block]
                 return self._block(made, path, name, what, what.settings, scope)
             case model.Foreign():
-                tensors = self._tensors(path, what.parameters, None, what.span)
-                return Node(path, name, what.extern, what, None, {}, {}, {}, {}, (), tensors)
+                return self._foreign(what, path, name)
             case model.Chain():
                 pairs = [(item, scope) for item in what.items]
                 return self._elements(what, pairs, path, name)
@@ -221,6 +221,13 @@ class Unfolding:
         tensors = self._tensors(path, leaf.parameters, known, leaf.span)
         values = {} if isinstance(settings, Unknown) else settings
         return Node(path, name, leaf.kind, leaf, None, {}, values, {}, {}, (), tensors)
+
+    def _foreign(self, extern: model.Foreign, path: str, name: str) -> Node:
+        declared = self.program.externs[extern.extern].declaration
+        sizes = {dim: size(entry, self.sizes) for dim, entry in extern.dims.items()}
+        settings = init_values(declared, sizes, self.scope)
+        tensors = self._tensors(path, extern.parameters, None, extern.span)
+        return Node(path, name, extern.extern, extern, None, {}, settings, {}, {}, (), tensors)
 
     def _tensors(
         self,

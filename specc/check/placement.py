@@ -112,8 +112,7 @@ class Placement:
 
     def _function(self, call: ApplyFunction, paths: list[str]) -> None:
         if call.foreign:
-            declared = self.program.externs[call.function].declaration
-            self._need_whole(call.function, _not_declared(call.dims, declared), call.span)
+            self._foreign(call.function, call.dims, call.span)
             return
         record = find("functions", call.function)
         if not record.takes:
@@ -137,8 +136,7 @@ class Placement:
         what = _applied(self.program.classes[key].part(call.part).what)
         for leaf in what:
             if isinstance(leaf, model.Foreign):
-                declared = self.program.externs[leaf.extern].declaration
-                self._need_whole(leaf.extern, _not_declared(leaf.dims, declared), call.span)
+                self._foreign(leaf.extern, leaf.dims, call.span)
             elif isinstance(leaf, model.Leaf):
                 record = find("parts", leaf.kind)
                 needed = [
@@ -146,6 +144,22 @@ class Placement:
                 ]
                 self._need_whole(
                     leaf.kind, [leaf.dims[at] for at in needed if at in leaf.dims], call.span
+                )
+
+    def _foreign(self, name: str, dims: Mapping[str, Entry], span: Span) -> None:
+        """An extern: what it does not list stays whole, and what it sums is not added up yet."""
+        declared = self.program.externs[name].declaration
+        self._need_whole(name, _not_declared(dims, declared), span)
+        for summed in declared.sum:
+            for dim in self._split_in(dims.get(summed.name, ())):
+                split = self.splits[dim]
+                self.report.error(
+                    "E0494",
+                    summed.span,
+                    f"`{name}` sums over `{dim}`: adding up the ranks' sums is not built yet",
+                    "summed here",
+                    also=[(split.rule, f"splits `{dim}` over `{'*'.join(split.axes)}`")],
+                    helps=[f"drop the rule that splits `{dim}`"],
                 )
 
     def _need_whole(self, what: str, entries: Iterable[Entry], span: Span) -> None:

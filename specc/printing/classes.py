@@ -48,7 +48,7 @@ class Classes:
     def __init__(self, context: Context, tail: Tail | None) -> None:
         self.context = context
         self.tail = tail
-        self.names = Names()
+        self.names = Names(taken=set(context.externs.values()))
         self.varying = varying_statics(context.facts.model)
         self.printed: dict[Hashable, ClassText] = {}
         self.root = self.class_of(context.facts.model)
@@ -243,14 +243,21 @@ class Classes:
         return f"{name}={literal(module.statics[name])}"
 
     def _foreign(self, module: Module, what: model.Foreign) -> str:
+        """Text that makes an extern; its arguments are in `settings` by position or name."""
         extern = self.context.facts.program.externs[what.extern]
-        dims = {name: entry_text(entry) for name, entry in what.dims.items()}
-        words = [
-            f"{f'{a.name}=' if a.name else ''}{self.context.real(a.value, dims)}"
-            for a in extern.declaration.init or ()
-        ]
-        made = f"{extern.attribute}({', '.join(words)})"
+        sizes = {name: _grouped(entry_text(entry)) for name, entry in what.dims.items()}
+        words: list[str] = []
+        for position, argument in enumerate(extern.declaration.init or ()):
+            value = module.settings[argument.name or str(position)]
+            text = self.context.argument(argument.value, value, sizes)
+            words.append(f"{argument.name}={text}" if argument.name else text)
+        made = f"{self.context.externs[what.extern]}({', '.join(words)})"
         return f'own_module(SEED, "{module.path}", lambda: {made})'
+
+
+def _grouped(text: str) -> str:
+    """A sum in parentheses, so that it can stand in a product."""
+    return f"({text})" if "+" in text else text
 
 
 def varying_statics(root: Module) -> dict[str, frozenset[str]]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os.path
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.check.texts import entry_text, real_text
+from specc.check.texts import entry_text, real_text, size_text
+from specc.printing.names import Names
+from specc.program import model
 from specc.program.dims import names
+from specc.program.walk import values_of
 from specc.vocabulary.record import Constructor
 from specc.vocabulary.texts import number_text
 
@@ -31,13 +35,34 @@ DTYPES = {
     "bool": "torch.bool",
 }
 CASTS = {"fp32": ".float()", "bf16": ".bfloat16()", "fp16": ".half()"}
+# Functions that every text may define.
+FUNCTIONS = ("shard", "build_model", "build", "batches", "held_out_batches", "held_out_loss")
+LOOP = ("train", "main")
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)  # slots have no room for cached properties
 class Context:
     """The facts with the texts that all printers share."""
 
     facts: Facts
+
+    @cached_property
+    def externs(self) -> dict[str, str]:
+        """Python name of each extern that the model uses: its own, or the spec's if that is taken.
+
+        Nothing else in the text has one of these names.
+        """
+        program, modules = self.facts.program, list(self.facts.model.walk())
+        blocks = [module.block for module in modules if module.block is not None]
+        used = {module.type for module in modules if isinstance(module.what, model.Foreign)}
+        for value in (v for block in blocks for v in values_of(block.statements)):
+            if isinstance(value, model.ApplyFunction) and value.foreign:
+                used.add(value.function)
+        sizes = [*self.facts.dims, *(axis.name for axis in self.facts.mesh.axes)]
+        own = {block.name for block in blocks} | {name.upper() for name in sizes}
+        found = Names(taken={*own, *FUNCTIONS, *LOOP})
+        externs = [(name, each) for name, each in program.externs.items() if name in used]
+        return {name: found.fresh(extern.attribute, name) for name, extern in externs}
 
     def place(self, span: Span) -> str:
         """`lib/llama.spec:5`: the file relative to the spec's own folder, and the line."""
@@ -68,6 +93,17 @@ class Context:
     def real(self, expr: tree.Expr, statics: Mapping[str, str]) -> str:
         """Text of a number; `statics` are the texts of names that the block itself knows."""
         return real_text(expr, self.look_up(statics))
+
+    def argument(self, expr: tree.Expr, value: SettingValue, statics: Mapping[str, str]) -> str:
+        """Text of a constructor's argument: an expression over constants, or the value itself."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return literal(value)
+        axes = {
+            name: " * ".join(leaf.upper() for leaf in leaves)
+            for name, leaves in self.facts.mesh.products.items()
+        }
+        look_up = self.look_up({**axes, **statics})
+        return (size_text if isinstance(value, int) else real_text)(expr, look_up)
 
     def look_up(self, statics: Mapping[str, str]) -> Callable[[str], Evaluated]:
         """What names in an expression stand for: constants of the text, or values to write out."""

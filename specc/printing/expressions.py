@@ -135,8 +135,7 @@ class Expressions:
     def _function(self, value: model.ApplyFunction) -> Code:
         arguments = [self._argument(a) for a in value.arguments]
         if value.foreign:
-            extern = self.context.facts.program.externs[value.function]
-            return Code(f"{extern.attribute}({', '.join(arguments)})")
+            return Code(f"{self.context.externs[value.function]}({', '.join(arguments)})")
         record = find("functions", value.function)
         settings = self.forward.function_settings(value)
         lowered = self._method(value, record)

@@ -52,7 +52,7 @@ class Forward:
         self.block: BlockClass = module.block
         self.varying = varying
         self.clones_views = clones_views
-        self.locals = Names()
+        self.locals = Names(taken=set(context.externs.values()))
         self.inputs = [self.locals.of(name) for name, _ in self.block.inputs]
         self.lines: list[str] = []
         self.groups: dict[str, tuple[str, ...]] = {}

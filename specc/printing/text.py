@@ -16,8 +16,6 @@ from specc.printing.header import header_lines
 from specc.printing.loop import averaged_lines, held_out_lines, main_lines, train_lines
 from specc.printing.sharding import build_lines, group_lines, init_lines, shard_lines
 from specc.printing.tail import find_tail
-from specc.program import model
-from specc.program.walk import values_of
 
 
 @attrs.frozen
@@ -91,7 +89,7 @@ def print_text(facts: Facts) -> Text:
         plugin,
         "\n".join(lines),
         sections,
-        _extern_imports(facts),
+        _extern_imports(context),
     )
 
 
@@ -115,18 +113,21 @@ def _used(found: list[Constant], sections: tuple[Section, ...]) -> set[str]:
     return names & {constant.name for constant in found}
 
 
-def _extern_imports(facts: Facts) -> tuple[str, ...]:
-    used = {m.type for m in facts.model.walk()}
-    called = {
-        value.function
-        for module in facts.model.walk()
-        if module.block is not None
-        for value in values_of(module.block.statements)
-        if isinstance(value, model.ApplyFunction) and value.foreign
-    }
-    lines = [
-        f"from {extern.module} import {extern.attribute}"
-        for name, extern in facts.program.externs.items()
-        if name in used | called
-    ]
-    return tuple(sorted(lines))
+def _extern_imports(context: Context) -> tuple[str, ...]:
+    """One line for each module, and one for each extern that goes by another name."""
+    externs = context.facts.program.externs
+    plain: dict[str, list[str]] = {}
+    renamed: list[str] = []
+    for name, called in context.externs.items():
+        module, own = externs[name].module, externs[name].attribute
+        if called == own:
+            plain.setdefault(module, []).append(own)
+        else:
+            renamed.append(f"from {module} import {own} as {called}")
+    lines = [f"from {module} import {', '.join(_ordered(own))}" for module, own in plain.items()]
+    return tuple(sorted([*lines, *renamed]))
+
+
+def _ordered(names: list[str]) -> list[str]:
+    """Classes before functions, as import sorters order them."""
+    return sorted(set(names), key=lambda name: (not name[0].isupper(), name))

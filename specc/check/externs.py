@@ -1,0 +1,222 @@
+"""What an extern declares besides shapes: its place, its arguments, dims to split, targets."""
+
+from __future__ import annotations
+
+from keyword import iskeyword
+from typing import TYPE_CHECKING
+
+import attrs
+
+from specc.check.expressions import evaluate
+from specc.check.names import Unknown
+from specc.check.settings import report_unknown
+from specc.diagnostics import nearest
+from specc.syntax import tree
+from specc.vocabulary.record import Constructor, SettingValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from specc.check.expressions import Scope
+    from specc.diagnostics import Report
+    from specc.plan.facts import Facts
+    from specc.program.program import Extern, Program
+    from specc.source import Span
+    from specc.targets import Target
+
+SETTINGS = ("call", "flops", "needs")
+
+
+@attrs.frozen
+class Use:
+    """One place that uses an extern; a call applies it to values without a part."""
+
+    extern: str
+    is_call: bool
+    span: Span = attrs.field(eq=False, repr=False)
+
+
+def check_externs(program: Program, targets: Mapping[str, Target], report: Report) -> None:
+    """Report what no extern can mean, whether something uses it or not."""
+    for extern in program.externs.values():
+        declared = extern.declaration
+        _check_path(declared.path, report)
+        _check_dims(declared, report)
+        _check_order(declared, report)
+        for setting in declared.settings:
+            _check_setting(declared.name, setting, targets, report)
+        if extern.is_function and (declared.init is not None or declared.weights):
+            report.error(
+                "E0506",
+                declared.name_span,
+                f"`{declared.name}` is a function, and has `init` or `param` lines",
+                "functions hold nothing",
+                helps=["leave them out, or leave out `call = function`"],
+            )
+
+
+def init_values(
+    declared: tree.Extern, sizes: Mapping[str, int], scope: Scope
+) -> dict[str, SettingValue]:
+    """Arguments of an extern's constructor by name, or by position as text: `{"0": 4096}`.
+
+    Args:
+        sizes: of the extern's own dims.
+    """
+    inner = scope.within(sizes)
+    found: dict[str, SettingValue] = {}
+    for position, argument in enumerate(declared.init or ()):
+        value = evaluate(argument.value, inner)
+        if isinstance(value, Unknown):
+            continue
+        if isinstance(value, Constructor) or _is_unknown_name(argument.value, value):
+            _report_value(argument, [*sizes, *scope.names.all], scope.report)
+            continue
+        found[argument.name or str(position)] = value
+    return found
+
+
+def needed_targets(declared: tree.Extern) -> tuple[tuple[str, ...], Span] | None:
+    """Targets that an extern runs on and where that is said; None for all."""
+    for setting in declared.settings:
+        if setting.paths == (("needs",),):
+            return tuple(name.name for name in _words(setting.value)), setting.span
+    return None
+
+
+def check_uses(facts: Facts, uses: Iterable[Use], report: Report) -> None:
+    """Report externs used as what they are not, or on a target that they do not run on."""
+    for use in uses:
+        extern = facts.program.externs[use.extern]
+        if use.is_call != extern.is_function:
+            _report_kind(use, extern, report)
+        needed = needed_targets(extern.declaration)
+        if needed is not None and facts.target.name not in needed[0]:
+            report.error(
+                "E0702",
+                needed[1],
+                f"`{use.extern}` needs {' or '.join(needed[0])}, the target is {facts.target.name}",
+                "declared here",
+                also=[(use.span, "used here")],
+                helps=["use a part of specc in its place: it runs on every target"],
+            )
+
+
+def _report_kind(use: Use, extern: Extern, report: Report) -> None:
+    if extern.is_function:
+        title = f"`{use.extern}` is a function, and is used as a part"
+        way = f"apply it where its value is due: `y = {use.extern}(x)`"
+    else:
+        title = f"`{use.extern}` is a class, and is applied like a function"
+        way = f"make it a part, and apply that: `own: {use.extern}`, `y = own(x)`"
+    also = [(extern.declaration.name_span, "declared here")]
+    report.error("E0507", use.span, title, "used here", also=also, helps=[way])
+
+
+# -------------------------------------------------------------------------------- declarations
+
+
+def _check_path(path: tree.Text, report: Report) -> None:
+    module, colon, name = path.value.partition(":")
+    words = [*module.split("."), name]
+    if colon and all(word.isidentifier() and not iskeyword(word) for word in words):
+        return
+    report.error(
+        "E0505",
+        path.span,
+        f'"{path.value}" does not name something to import',
+        "not `package.module:Name`",
+        helps=['write the module, a colon and the name in it: "mylab.mixers:Mixer"'],
+    )
+
+
+def _check_dims(declared: tree.Extern, report: Report) -> None:
+    names = [static.name for static in declared.statics]
+    for word, dims in (("split", declared.split), ("sum", declared.sum)):
+        for dim in dims:
+            if dim.name in names:
+                continue
+            near = nearest(dim.name, names)
+            report.error(
+                "E0201",
+                dim.span,
+                f"`{declared.name}` has no dim `{dim.name}` to {word}",
+                "not in its [ ]",
+                notes=[f"its dims: {', '.join(names)}" if names else "it has no dims"],
+                helps=[f"did you mean `{near}`?"] if near else [],
+            )
+
+
+def _check_order(declared: tree.Extern, report: Report) -> None:
+    """Report arguments that Python does not take."""
+    seen: dict[str, Span] = {}
+    for argument in declared.init or ():
+        name = argument.name
+        if name is None and seen:
+            title = "an argument without a name stands after one with a name"
+            report.error("E0506", argument.span, title, "Python does not take it here")
+        elif name is not None and (name in seen or iskeyword(name)):
+            why = "is given twice" if name in seen else "is a word of Python"
+            also = [(seen[name], "first here")] if name in seen else []
+            report.error(
+                "E0506",
+                argument.name_span or argument.span,
+                f"the argument `{name}` {why}",
+                "cannot be passed",
+                also=also,
+            )
+        if name is not None:
+            seen.setdefault(name, argument.span)
+
+
+def _check_setting(
+    owner: str, setting: tree.Setting, targets: Mapping[str, Target], report: Report
+) -> None:
+    name = ".".join(setting.paths[0])
+    span = setting.value.span
+    if name not in SETTINGS:
+        report_unknown(owner, name, setting.path_spans[0], SETTINGS, report)
+    elif name == "call" and span.text != "function":
+        title = f"`call` is `function` or left out, not `{span.text}`"
+        report.error("E0603", span, title, "not a way to call", notes=["ways: function"])
+    elif name == "needs":
+        words = _words(setting.value)
+        wrong = [word for word in words if word.name not in targets]
+        if wrong or not words:
+            near = nearest(wrong[0].name, targets) if wrong else None
+            report.error(
+                "E0608",
+                wrong[0].span if wrong else span,
+                f"unknown target `{wrong[0].name if wrong else span.text}`",
+                "not a target",
+                notes=[f"targets: {', '.join(targets)}"],
+                helps=[f"did you mean `{near}`?"] if near else [],
+            )
+
+
+def _words(value: tree.Expr) -> tuple[tree.Name, ...]:
+    items = value.items if isinstance(value, tree.ListOf) else (value,)
+    return tuple(item for item in items if isinstance(item, tree.Name))
+
+
+# ----------------------------------------------------------------------------------- arguments
+
+
+def _is_unknown_name(expr: tree.Expr, value: SettingValue) -> bool:
+    """Whether an expression has a name in it that stands for nothing, and so is a bare word."""
+    if isinstance(expr, tree.ListOf) and isinstance(value, tuple):
+        pairs = zip(expr.items, value, strict=True)
+        return any(_is_unknown_name(item, inner) for item, inner in pairs)
+    return isinstance(expr, tree.Name) and value == expr.name
+
+
+def _report_value(argument: tree.Argument, names: list[str], report: Report) -> None:
+    text = argument.value.span.text
+    near = nearest(text, names)
+    report.error(
+        "E0506",
+        argument.value.span,
+        f"`{text}` is no number, text or list",
+        "neither a dim nor a constant",
+        helps=[f"did you mean `{near}`?" if near else f'a text stands in quotes: "{text}"'],
+    )
