@@ -9,7 +9,7 @@ from specc.printing.batches import reads_files, source_lines
 from specc.printing.constants import seen
 from specc.printing.context import Context, literal
 from specc.printing.fit import fit
-from specc.printing.values import value_names
+from specc.printing.values import has_dropout, value_names
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
@@ -53,11 +53,6 @@ def ignored(facts: Facts) -> str | None:
         if record.ignore is not None and settings[record.ignore] != -100:
             return value_names(facts)[term.arguments[-1]]
     return None
-
-
-def has_dropout(facts: Facts) -> bool:
-    """Whether the model draws masks."""
-    return any(module.type == "Dropout" for module in facts.model.walk())
 
 
 def _micro_loop(facts: Facts) -> list[str]:

@@ -10,6 +10,7 @@ from specc.check.texts import entry_text
 from specc.printing.context import DTYPES, Context, literal
 from specc.printing.fit import fit
 from specc.printing.paths import access, folded, loops, patterns
+from specc.printing.values import has_dropout
 from specc.program import model
 from specc.vocabulary.find import find
 
@@ -297,7 +298,9 @@ def _build(context: Context) -> list[str]:
     else:
         lines.append("    init_weights(model, INIT, SEED)")
     if ddp:
-        options = facts.target.ddp_options(facts.training.accumulate)
+        options = dict(facts.target.ddp_options(facts.training.accumulate))
+        if has_dropout(facts):
+            options["broadcast_buffers"] = False  # its keys are the same on every rank
         words = ", ".join(f"{name}={value}" for name, value in options.items())
         lines.extend(fit(f"model = DistributedDataParallel(model, {words})", 4))
     lines.extend(fit(f"optimizer = {_optimizer(context)}", 4))

@@ -37,3 +37,8 @@ def value_names(facts: Facts) -> dict[str, str]:
     wanted = [field.name for field in facts.training.fields]
     wanted += [name for name, _ in block.results if name is not None]
     return {name: names.of(name) for name in wanted}
+
+
+def has_dropout(facts: Facts) -> bool:
+    """Whether the model draws masks."""
+    return any(module.type == "Dropout" for module in facts.model.walk())
