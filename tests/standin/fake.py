@@ -83,6 +83,8 @@ def fake_rank(
         for patch in patches(rank, world_size, recorder):
             enter(patch)
         stack.callback(destroy_groups)
+        # What "musa" without an index means was remembered from the rank before.
+        FakeTensorMode.cache_clear()
         # A device made in Python counts as one card: autograd has a thread for the first only.
         enter(torch.autograd.set_multithreading_enabled(False))
         enter(HostTensors(enter(FakeTensorMode(allow_non_fake_inputs=True))))
@@ -162,6 +164,8 @@ def patches(rank: int, world_size: int, recorder: Recorder) -> list[Any]:
         in_dist(init_process_group=start, new_group=new_group),
         # A mesh computes with the numbers of its ranks, which a fake tensor has not.
         mock.patch.object(device_mesh, "init_device_mesh", make_mesh),
+        # torch.tensor(..., device=) must not try the device: it has no kernel of its own.
+        mock.patch.object(FakeTensorMode, "avoid_device_init", True),
         # A thread would not know of fake tensors.
         mock.patch.object(ThreadPoolExecutor, "submit", submit_and_do),
         # Pickled objects are bytes, which a fake tensor has not.
@@ -274,7 +278,7 @@ class Refusals(TorchDispatchMode):
             return NotImplemented
         schema = getattr(func, "_schema", None)
         name = "" if schema is None else schema.name.partition("::")[2]
-        if name in ("item", "_local_scalar_dense"):
+        if name in ("item", "_local_scalar_dense") and isinstance(args[0], FakeTensor):
             return host_value(args[0].dtype)
         if name in RULES:
             RULES[name](name, args)
@@ -372,9 +376,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--skip", action="append", default=[], metavar="FUNCTION")
     parser.add_argument("--started", action="store_true")
     given = parser.parse_args(arguments)
-    settings = {
-        name: ast.literal_eval(value) for name, _, value in (s.partition("=") for s in given.set)
-    }
+    settings: dict[str, Any] = dict.fromkeys(given.skip, skipped)
+    for setting in given.set:
+        name, _, value = setting.partition("=")
+        settings[name] = ast.literal_eval(value)
     for rank in given.rank:
         recorder = run_script(
             given.script,
