@@ -47,7 +47,7 @@ def _made_by(grammar: Lark, start: str) -> st.SearchStrategy[str]:
 def specs() -> st.SearchStrategy[str]:
     """Texts that the grammar makes."""
     grammar = Lark(grammar_text(), parser="lalr", lexer="contextual")
-    return st.one_of(_made_by(grammar, start) for start in ("start", *DECLARATIONS))
+    return st.one_of([_made_by(grammar, start) for start in ("start", *DECLARATIONS)])
 
 
 PIECES = (
