@@ -248,7 +248,22 @@ class AxisReader:
             self.report.error("E0402", shard.via.span, title, "nothing to move")
         for dim in dims:
             method = Method(name, axes, dim.name, made.settings, within, shard.via.span)
+            self._check_alone(method)
             self.methods.append(method)
+
+    def _check_alone(self, method: Method) -> None:
+        """One dim is moved in one way: report a method that meets another on the same parts."""
+        for other in self.methods:
+            if other.dim == method.dim and _meet(other.within, method.within):
+                self.report.error(
+                    "E0407",
+                    method.rule,
+                    f"two methods move `{method.dim}` in the same parts",
+                    "and here",
+                    also=[(other.rule, "moved here")],
+                    helps=["say it once, or keep them apart with `within`"],
+                )
+                return
 
     # --------------------------------------------------------------------------- storage
 
@@ -328,6 +343,11 @@ class AxisReader:
                         also=[(split.rule, f"splits `{split.dim}` here")],
                         helps=["drop one of the two rules"],
                     )
+
+
+def _meet(left: frozenset[str] | None, right: frozenset[str] | None) -> bool:
+    """Whether two regions share a part; None is the whole model."""
+    return left is None or right is None or bool(left & right)
 
 
 def divisors(number: int) -> list[int]:

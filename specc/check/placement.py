@@ -78,8 +78,8 @@ class Placement:
                 self._value(value, key, paths)
         for term in self.program.train.loss if self.program.train else ():
             self._loss(term)
-        for method in self.methods:
-            if method not in self.served and method.dim in self.splits:
+        for method in self.methods if not self.report.failed else ():
+            if method not in self.served:
                 self.report.error(
                     "E0402",
                     method.rule,
@@ -118,16 +118,14 @@ class Placement:
         if not record.takes:
             self._need_whole(call.function, _changed(call), call.span)
             return
-        moved: list[Method] = []
+        moved: dict[Method, None] = {}
         for letter, entry in call.dims.items():
             for name in self._split_in(entry) if letter not in record.split else ():
-                method = self._method_for(name, paths) if letter in record.context else None
-                if method is None:
-                    self._report_whole(
-                        call.function, name, call.span, can_move=letter in record.context
-                    )
-                elif method not in moved:
-                    moved.append(method)
+                can_move = letter in record.context
+                methods = self._methods_for(name, paths) if can_move else []
+                if not methods:
+                    self._report_whole(call.function, name, call.span, can_move=can_move)
+                moved |= dict.fromkeys(methods)
         for method in moved:
             self.served.add(method)
             self._check_method(method, call)
@@ -183,12 +181,21 @@ class Placement:
 
     # --------------------------------------------------------------------------- methods
 
-    def _method_for(self, dim: str, paths: list[str]) -> Method | None:
-        for method in self.methods:
-            covers = method.within is None or all(path in method.within for path in paths)
-            if method.dim == dim and covers:
-                return method
-        return None
+    def _methods_for(self, dim: str, paths: list[str]) -> list[Method]:
+        """The methods that move a dim over all its axes in all of these parts; else none."""
+        found: dict[Method, None] = {}
+        for path in paths:
+            serving = [
+                method
+                for method in self.methods
+                if method.dim == dim
+                and method.axes == self.splits[dim].axes
+                and (method.within is None or path in method.within)
+            ]
+            if not serving:
+                return []
+            found |= dict.fromkeys(serving)
+        return list(found)
 
     def _check_method(self, method: Method, call: ApplyFunction) -> None:
         """Whether Ulysses can give every rank whole heads, queries' and keys' alike."""
@@ -241,7 +248,7 @@ class Placement:
         split = self.splits[name]
         axes = "*".join(split.axes)
         helps = (
-            ["move it: add `via ulysses(heads)` to the rule"]
+            [f"move it over all of {axes}: add `via ulysses(heads)` to the one rule that splits it"]
             if can_move
             else [f"drop the rule that splits `{name}`"]
         )

@@ -12,7 +12,7 @@ import attrs
 from specc.plan.flow import body_of, loss_arguments, sizes_of
 
 if TYPE_CHECKING:
-    from specc.plan.facts import Facts, Module, Parameter, Precision
+    from specc.plan.facts import Facts, Method, Module, Parameter, Precision
 
 
 @runtime_checkable
@@ -57,8 +57,11 @@ def hashes(facts: Facts) -> Hashes:
 
 
 def _digest(item: object) -> str:
-    text = json.dumps(item, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_text(item).encode()).hexdigest()
+
+
+def _text(item: object) -> str:
+    return json.dumps(item, sort_keys=True, separators=(",", ":"))
 
 
 def canonical(value: object) -> Any:  # noqa: ANN401  any JSON value
@@ -96,10 +99,7 @@ def _layout(facts: Facts) -> Any:  # noqa: ANN401
     return {
         "mesh": [[axis.size.value, axis.stride] for axis in mesh.axes],
         "fields": places,
-        "methods": sorted(
-            [method.name, [number[axis] for axis in method.axes], _options(method.settings)]
-            for method in layout.methods
-        ),
+        "methods": sorted(_method(method, number) for method in layout.methods),
         "sharded": store.kind not in ("ddp", "replicate"),
         "shard": [number[axis] for axis in store.shard],
         "replicate": [number[axis] for axis in store.replicate],
@@ -107,9 +107,11 @@ def _layout(facts: Facts) -> Any:  # noqa: ANN401
     }
 
 
-def _options(settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Settings of a method but those that are names of dims."""
-    return {key: value for key, value in settings.items() if not isinstance(value, str)}
+def _method(method: Method, number: Mapping[str, int]) -> str:
+    """A method with its settings, but those that are names of dims."""
+    settings = {key: v for key, v in method.settings.items() if not isinstance(v, str)}
+    within = None if method.within is None else sorted(method.within)
+    return _text([method.name, [number[axis] for axis in method.axes], settings, within])
 
 
 def _only_dim(entry: tuple[tuple[object, ...], ...]) -> str:

@@ -189,6 +189,27 @@ def test_what_is_not_built_yet_ends_in_one_honest_report(
         assert finding.labels[0].span.text == at
 
 
+def test_one_dim_is_moved_in_one_way() -> None:
+    again = ULYSSES + "\ncp: shard S via ulysses(heads, repeat_kv = true)"
+    finding = only(findings(spec(again, "dp = 2, cp = 2")), "E0407")
+    assert finding.title == "two methods move `S` in the same parts"
+    apart = (
+        "dp: shard B\ncp: shard S via ulysses(heads) within blocks[0..2]\n"
+        "cp: shard S via ulysses(heads, repeat_kv = true) within blocks[2..4]"
+    )
+    assert len(facts(spec(apart, "dp = 2, cp = 2")).layout.methods) == 2
+
+
+def test_a_method_must_move_all_axes_of_its_dim() -> None:
+    text = spec(ULYSSES + "\nr: shard S", "dp = 2, r = 2, cp = 2")
+    assert says(findings(text), "E0410") == "`attention` needs `S` whole, and `r*cp` splits it @ S"
+
+
+def test_parts_without_a_method_need_the_dim_whole() -> None:
+    text = spec(ULYSSES + " within blocks[0..2]", "dp = 2, cp = 2")
+    assert "`attention` needs `S` whole" in findings(text)[0].title
+
+
 def test_a_dim_of_no_tensor_cannot_be_split() -> None:
     text = spec("dp: shard B\ntp: shard lonely", "dp = 2, tp = 2", more="dim lonely = 4")
     assert says(findings(text), "E0402") == "no tensor has the dim `lonely` @ lonely"
