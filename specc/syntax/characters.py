@@ -67,6 +67,7 @@ def examine(source: Source, lexemes: Sequence[Lexeme], report: Report) -> Examin
     """Report every character that has no place in a spec, and say how to read on."""
     cuts: list[Cut] = []
     damaged: list[int] = []
+    foreign: dict[str, list[Lexeme]] = {}
     if not source.text.isascii() or _CONTROL.search(source.text):
         found = list(_CONTROL.finditer(source.text))
         _report_controls(source, [match.start() for match in found], report)
@@ -80,13 +81,15 @@ def examine(source: Source, lexemes: Sequence[Lexeme], report: Report) -> Examin
             case "quoted" if lexeme.text.isascii():
                 cuts += _single_quoted(source, lexeme, report)
             case "foreign" if not _ascii_form(lexeme.text):
-                _report_foreign(source, lexeme, report)
+                foreign.setdefault(lexeme.text, []).append(lexeme)
                 damaged.append(lexeme.start)
             case "odd" if not (_ascii_form(lexeme.text) or _CONTROL.match(lexeme.text)):
                 _report_odd(source, lexeme, report)
                 damaged.append(lexeme.start)
             case _:
                 pass
+    for places in foreign.values():
+        _report_foreign(source, places, report)
     return Examined(tuple(cuts), tuple(sorted(damaged)))
 
 
@@ -235,7 +238,10 @@ def _single_quoted(source: Source, lexeme: Lexeme, report: Report) -> list[Cut]:
     return [Cut(lexeme.start, lexeme.start + 1, '"'), Cut(lexeme.end - 1, lexeme.end, '"')]
 
 
-def _report_foreign(source: Source, lexeme: Lexeme, report: Report) -> None:
+def _report_foreign(source: Source, places: Sequence[Lexeme], report: Report) -> None:
+    """One finding for a word, at the first of its places."""
+    lexeme = places[0]
+    more = f", {len(places)} times in this file" if len(places) > 1 else ""
     letter = next(char for char in lexeme.text if not char.isascii())
     notes = [f"`{letter}` is {_described(letter)}"]
     helps = [
@@ -248,7 +254,7 @@ def _report_foreign(source: Source, lexeme: Lexeme, report: Report) -> None:
         "E0116",
         Span(source, lexeme.start, lexeme.end),
         f"`{lexeme.text}` is not a name: it has letters beyond ASCII",
-        "not a name",
+        f"not a name{more}",
         notes=notes,
         helps=helps,
     )

@@ -145,6 +145,12 @@ def test_names_are_ascii(name: str, first: str, described: str) -> None:
     assert [declaration.span.text for declaration in file.declarations] == ["b = 2"]
 
 
+def test_a_foreign_name_is_reported_once_however_often_it_stands() -> None:
+    diagnostic = only("dim 层 = 1\nblock A(x: [层]) -> [层] {\n  return f(x, 层)\n}\n")
+    assert diagnostic.labels[0].span.line == 1
+    assert diagnostic.labels[0].text == "not a name, 4 times in this file"
+
+
 def test_a_greek_letter_can_be_spelled_out() -> None:
     assert only("dim α = 1").helps[-1].text == "write `alpha`"
 
