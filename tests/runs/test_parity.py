@@ -1,0 +1,93 @@
+"""Any legal mesh trains the same model: against one rank on the same global batch, in fp32."""
+
+from collections.abc import Callable
+
+import pytest
+
+from specc.runtime.pool import Pool
+from tests.runs import parity_jobs as jobs
+from tests.runs import written_jobs as written
+from tests.runs.parity import Mesh, differences, disagreements, final_differences, texts
+
+pytestmark = pytest.mark.run
+
+ONE = Mesh(None, 1)
+WORLDS = [  # without storage rules of their own: data, sequence, both
+    (1, ()),
+    (2, ()),
+    (4, ()),
+    (2, (("cp", 2),)),
+    (4, (("cp", 2),)),
+    (4, (("cp", 4),)),
+]
+HYBRIDS = [  # copies over rep; storage over the rest
+    (2, (("rep", 2),)),
+    (4, (("rep", 2),)),
+    (4, (("rep", 2), ("cp", 2))),
+]
+REPLICATE = [Mesh(None, *world) for world in WORLDS[1:]]
+PARAMS = [Mesh("params", *world) for world in WORLDS]
+DATA = [Mesh("data", *world) for world in WORLDS[3:]]  # storage over dp only: copies over cp
+HYBRID = [Mesh("hsdp", *world) for world in HYBRIDS]
+ALL = REPLICATE + PARAMS + DATA + HYBRID
+# Stages of ZeRO differ from the others by what they gather and reduce when.
+STAGES = [Mesh(stage, *world) for stage in ("grads", "optim") for world in (WORLDS[1], WORLDS[4])]
+COPIES = [  # ranks that repeat the work of others
+    Mesh(layout, 4, (("same", 2), *more))
+    for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
+]
+MESHES = {
+    "tiny": REPLICATE + PARAMS + HYBRID + STAGES[3:],
+    "llama": ALL,
+    "gpt": ALL + STAGES[1:3],
+    "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
+    "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
+}
+CASES = [
+    pytest.param(name, mesh, id=f"{name}-{mesh}")
+    for name, meshes in MESHES.items()
+    for mesh in meshes
+]
+
+
+@pytest.fixture(scope="module")
+def one_rank(pool: Pool) -> dict[str, list[jobs.Training]]:
+    """Each spec trained by one rank without any storage rule."""
+    return {
+        name: pool.run(jobs.trainings, texts(name, ONE), world=1, timeout_s=100)[0]
+        for name in MESHES
+    }
+
+
+@pytest.mark.parametrize(("name", "job"), [("llama", written.llama), ("ignored", written.tagger)])
+def test_one_rank_trains_what_a_person_writes(
+    pool: Pool, one_rank: dict[str, list[jobs.Training]], name: str, job: Callable
+) -> None:
+    text = texts(name, ONE)[0][0]
+    (expected,) = pool.run(job, text, world=1, timeout_s=100)
+
+    assert differences(one_rank[name][0], expected) == []
+
+
+@pytest.mark.parametrize(("name", "mesh"), CASES)
+def test_a_mesh_trains_what_one_rank_trains(
+    pool: Pool, one_rank: dict[str, list[jobs.Training]], name: str, mesh: Mesh
+) -> None:
+    by_rank = pool.run(jobs.trainings, texts(name, mesh), world=mesh.world, timeout_s=100)
+
+    (adamw, sgd), (true_adamw, true_sgd) = by_rank[0], one_rank[name]
+    assert differences(adamw, true_adamw) == []
+    assert differences(sgd, true_sgd) == []
+    assert final_differences(sgd, true_sgd) == []
+    assert disagreements(by_rank) == []
+
+
+def test_ranks_with_fewer_keys_than_ranks_share_copies(pool: Pool) -> None:
+    few, one = Mesh("few", 4, (("cp", 4),)), Mesh(None, 1)
+    by_rank = pool.run(jobs.trainings, texts("llama", few, "kv=2"), world=4, timeout_s=100)
+    (true_adamw, _), *_ = pool.run(
+        jobs.trainings, texts("llama", one, "kv=2"), world=1, timeout_s=100
+    )
+
+    assert differences(by_rank[0][0], true_adamw) == []
+    assert disagreements(by_rank) == []
