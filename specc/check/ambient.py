@@ -82,7 +82,7 @@ def overrides(arguments: Iterable[str], report: Report) -> tuple[Override, ...]:
     """
     found: list[Override] = []
     for argument in arguments:
-        if not argument.strip() or not ("=" in argument or "{" in argument):
+        if not any(sign in argument for sign in "=:{"):
             path = argument.strip() or "PATH"
             raise SpeccError(
                 f"`--set {argument}` gives no value: write `--set {path}=VALUE`", exit_code=2

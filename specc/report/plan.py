@@ -1,10 +1,11 @@
-"""A Plan as people read it: mesh, sizes, what is stored where, units, hashes, every parameter."""
+"""A Plan as people read it: mesh, sizes, units, hashes, every parameter, every collective."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from specc.check.placement import local_sizes
+from specc.plan.collectives import collectives
 from specc.plan.hashes import hashes
 from specc.program.dims import show_shape
 from specc.report.folding import Fold, folded
@@ -37,7 +38,7 @@ def plan_text(facts: Facts) -> str:
         *_training(facts),
         *_hashes(facts),
     ]
-    lines = [_head(facts), *_aligned(rows), "", *_parameters(facts)]
+    lines = [_head(facts), *_aligned(rows), "", *_parameters(facts), *_collectives(facts)]
     return "\n".join(lines) + "\n"
 
 
@@ -255,6 +256,26 @@ def _parameters(facts: Facts) -> list[str]:
     folds = folded(facts.model, by_name, key)
     rows = [_parameter(facts, fold, by_name[fold.paths[0]]) for fold in folds]
     return table([head, *rows])
+
+
+def _collectives(facts: Facts) -> list[str]:
+    """What one step communicates; nothing on one rank."""
+    found = collectives(facts)
+    if not found:
+        return []
+    head = ("collective", "over", "dtype", "a call", "calls", "in all", "for", "")
+    rows: list[tuple[str, ...]] = [head]
+    total = 0
+    for one in found:
+        whole = one.bytes * max(one.count, 1)
+        total += whole
+        calls = str(one.count) if one.count else "in pieces"
+        place = one.rule.place if one.rule is not None else ""
+        over = "*".join(one.axes)
+        sizes = (bytes_text(one.bytes), calls, bytes_text(whole))
+        rows.append((one.kind, over, one.dtype, *sizes, one.cause, place))
+    rows.append(("one step", "", "", "", "", bytes_text(total), "", ""))
+    return ["", *table(rows, numbers=(3, 4, 5))]
 
 
 def _parameter(facts: Facts, fold: Fold, parameter: Parameter) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What is known of this machine: versions and hardware, as the capabilities of a target want them."""
+"""What is known of this machine: versions and hardware, as a target's capabilities want them."""
 
 import importlib
 from importlib.metadata import PackageNotFoundError, version
