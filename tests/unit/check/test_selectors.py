@@ -11,10 +11,10 @@ from tests.unit.check.specs import facts, findings, only, spec
 BLOCKS = [f"blocks.{i}" for i in range(4)]
 
 
-def recomputed(selector: str, **where: Any) -> list[str]:
-    """Paths that `recompute SELECTOR` picks."""
-    found = facts(spec(f"dp: shard B\nrecompute {selector}"), **where)
-    return [module.path for module in found.model.walk() if module.recompute is not None]
+def picked_by(selector: str, **where: Any) -> list[str]:
+    """Paths that `compile SELECTOR` picks."""
+    found = facts(spec(f"dp: shard B\ncompile {selector}"), **where)
+    return [module.path for module in found.model.walk() if module.compile is not None]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def recomputed(selector: str, **where: Any) -> list[str]:
     ],
 )
 def test_a_selector_picks(selector: str, expected: list[str]) -> None:
-    assert recomputed(selector) == expected
+    assert picked_by(selector) == expected
 
 
 @pytest.mark.parametrize(
