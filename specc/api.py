@@ -113,8 +113,7 @@ class Spec:
             return ()
         from specc.runtime.externs import check_externs  # noqa: PLC0415  the one door to torch
 
-        text = self.text() if self._facts is not None else ""
-        return check_externs(self.program, self._facts, text)
+        return check_externs(self.program, self._facts)
 
     def worlds(self) -> tuple[int, ...]:
         """The numbers of ranks that the findings are about: the said one, else two that act."""

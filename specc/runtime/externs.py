@@ -1,52 +1,108 @@
-"""Compares externs with what a spec declares of them: imports them, builds them without memory."""
+"""Compares externs with what a spec declares of them: imports, builds and calls without memory."""
 
+import contextlib
 import importlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
 
 from specc.diagnostics import Diagnostic, Report, nearest
-from specc.plan.facts import Facts, Module
-from specc.plan.holding import HeldTensor
-from specc.program.dims import show_shape
-from specc.program.model import Foreign
+from specc.plan.facts import Facts
+from specc.program import model
+from specc.program.dims import Entry, size
 from specc.program.program import Extern, Program
+from specc.program.walk import values_of
 from specc.runtime.beside import modules_beside
-from specc.runtime.session import held_without_devices
+from specc.runtime.extern_promises import Promises, Seen, compare
 from specc.source import Span
 
+LEADING = 2
+"""Size of the one dim that stands for `..` where an extern is called."""
 
-def check_externs(program: Program, facts: Facts | None, text: str) -> tuple[Diagnostic, ...]:
+# Not a fault of the extern: without values, or without a formula for its shapes, it cannot be told.
+UNTOLD = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+
+
+@attrs.frozen
+class Binding:
+    """One way in which a model uses an extern: the sizes of its dims."""
+
+    extern: str
+    sizes: tuple[tuple[str, int], ...]
+
+
+def check_externs(program: Program, facts: Facts | None) -> tuple[Diagnostic, ...]:
     """What is wrong with the externs of a program.
 
     Args:
         facts: None for a library, whose externs are imported and not built.
-        text: of the training.
     """
     report = Report()
-    with modules_beside(program.source.name):
-        for extern in program.externs.values():
-            _import(extern, report)
-        if facts is not None and not report.failed and program.externs:
-            _build(facts, text, report)
+    with modules_beside(program.source.name), contextlib.redirect_stdout(sys.stderr):
+        found = {name: _import(extern, report) for name, extern in program.externs.items()}
+        for binding in _bindings(facts) if facts is not None else ():
+            if found[binding.extern] is not None:
+                assert facts is not None
+                _check(found[binding.extern], binding, facts, report)
     return report.diagnostics
 
 
-def _import(extern: Extern, report: Report) -> None:
-    """Report a module that cannot be imported, or that lacks the name."""
+# -------------------------------------------------------------------------------------- import
+
+
+def _import(extern: Extern, report: Report) -> Any:  # noqa: ANN401  a class or a function
+    """What the extern names; None where it is not there, which is reported."""
     path = extern.declaration.path.span
     try:
         module = importlib.import_module(extern.module)
-    except Exception as error:  # noqa: BLE001  somebody else's module may raise anything
-        title = f"`{extern.module}` cannot be imported: {type(error).__name__}: {error}"
-        helps = ["install it, or put it beside the spec"]
-        report.error("E0501", path, title, "imported from here", helps=helps)
-        return
-    if hasattr(module, extern.attribute):
-        return
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{extern.module}.".startswith(f"{error.name}."):
+            _report_raised(extern, path, f"importing `{extern.module}`", error, report)
+            return None
+        near = nearest(extern.module, _modules_beside(extern))
+        title = f"there is no module `{error.name}` here"
+        help_ = f"did you mean `{near}`?" if near else "install it, or put it beside the spec"
+        report.error("E0501", path, title, "not found", helps=[help_])
+        return None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  somebody else's module may raise anything
+        _report_raised(extern, path, f"importing `{extern.module}`", error, report)
+        return None
+    found = getattr(module, extern.attribute, None)
+    if found is None:
+        _report_missing(extern, module, report)
+    return found
+
+
+def _modules_beside(extern: Extern) -> list[str]:
+    folder = Path(extern.declaration.path.span.source.name).parent
+    return [path.stem for path in folder.glob("*.py")]
+
+
+def _report_missing(extern: Extern, module: object, report: Report) -> None:
+    path = extern.declaration.path.span
+    begin = path.start + 1 + len(extern.module) + 1  # behind the quote, the module and the colon
     near = nearest(extern.attribute, dir(module))
     file = getattr(module, "__file__", None)
     report.error(
         "E0501",
-        path,
+        Span(path.source, begin, path.end - 1),
         f"`{extern.module}` has no `{extern.attribute}`",
         "not in the module",
         notes=[f"imported from {file}"] if file else [],
@@ -54,77 +110,113 @@ def _import(extern: Extern, report: Report) -> None:
     )
 
 
-def _build(facts: Facts, text: str, report: Report) -> None:
-    """Build the model without memory and compare the tensors of every extern."""
-    modules = [m for m in facts.model.walk() if isinstance(m.what, Foreign)]
-    if not modules:
+def _report_raised(
+    extern: Extern, span: Span, doing: str, error: BaseException, report: Report
+) -> None:
+    what = f"{type(error).__name__}: {error}".strip().rstrip(":")
+    first, *rest = what.splitlines()
+    if isinstance(error, UNTOLD):
+        title = f"{doing} without memory is not possible: its shapes are not compared"
+        report.warning("E0504", span, title, "declared here", notes=[first])
         return
+    notes = [f"`{extern.name}` is `{extern.declaration.path.value}`", *rest[:8]]
+    report.error("E0504", span, f"{doing} raises {first}", "declared here", notes=notes)
+
+
+# ---------------------------------------------------------------------------------------- uses
+
+
+def _bindings(facts: Facts) -> Iterator[Binding]:
+    """Every binding of dims with which the model uses an extern, once."""
+    seen: dict[Binding, None] = {}
+    for module in facts.model.walk():
+        if isinstance(module.what, model.Foreign):
+            seen[_binding(module.what.extern, module.what.dims, facts)] = None
+        for value in values_of(module.block.statements) if module.block is not None else ():
+            if isinstance(value, model.ApplyFunction) and value.foreign:
+                seen[_binding(value.function, value.dims, facts)] = None
+    yield from seen
+
+
+def _binding(extern: str, dims: Mapping[str, Entry], facts: Facts) -> Binding:
+    sizes = {name: size(entry, facts.sizes) for name, entry in dims.items() if name != ".."}
+    return Binding(extern, tuple(sizes.items()))
+
+
+# --------------------------------------------------------------------------------------- check
+
+
+def _check(what: Any, binding: Binding, facts: Facts, report: Report) -> None:  # noqa: ANN401
+    """Build and call an extern with the sizes of one use, and compare."""
+    extern = facts.program.externs[binding.extern]
+    promises = Promises(extern.declaration, facts, LEADING)
+    sizes = dict(binding.sizes)
+    name = extern.declaration.name_span
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        try:
+            made = what if extern.is_function else _make(what, promises, sizes)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  nor what it may raise
+            doing = f"`{extern.attribute}({_call_text(promises, sizes)})`"
+            _report_raised(extern, name, doing, error, report)
+            return
+        tensors = _tensors(made) if isinstance(made, nn.Module) else {}
+        try:
+            results = _results(made(*_inputs(promises, sizes)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            shapes = ", ".join(str(list(shape)) for _, shape in promises.inputs(sizes))
+            doing = f"calling `{extern.attribute}` with {shapes}"
+            _report_raised(extern, name, doing, error, report)
+            results = None
+    other = promises.other_sizes(sizes)
+    compare(promises, sizes, Seen(tensors, results), _seen_with(what, promises, other), report)
+
+
+def _make(what: Any, promises: Promises, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401
+    values = promises.arguments(sizes)
+    plain = [value for key, value in values.items() if key.isdigit()]
+    return what(*plain, **{key: value for key, value in values.items() if not key.isdigit()})
+
+
+def _call_text(promises: Promises, sizes: Mapping[str, int]) -> str:
+    values = promises.arguments(sizes).items()
+    return ", ".join(repr(v) if k.isdigit() else f"{k}={v!r}" for k, v in values)
+
+
+def _seen_with(
+    what: Any,  # noqa: ANN401
+    promises: Promises,
+    sizes: Mapping[str, int],
+) -> Seen | None:
+    """Tensors of the class made with other sizes, which tell what the sizes follow; or None."""
+    if promises.declared.init is None and not promises.declared.weights:
+        return None
     try:
-        held = {tensor.name: tensor for tensor in held_without_devices(text, facts)}
-    except Exception as error:  # noqa: BLE001  somebody else's constructor may raise anything
-        names = ", ".join(f"`{module.type}`" for module in {m.type: m for m in modules}.values())
-        extern = facts.program.externs[_foreign(modules[0]).extern]
-        title = f"the model cannot be built with {names}: {type(error).__name__}: {error}"
-        note = "its arguments are those of `init(..)`"
-        report.error("E0504", extern.declaration.name_span, title, "declared here", notes=[note])
-        return
-    for module in modules:
-        _compare(facts, module, held, report)
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            made = _make(what, promises, sizes)
+    except (Exception, SystemExit):  # noqa: BLE001  these sizes are ours: they need not fit
+        return None
+    return Seen(_tensors(made), None) if isinstance(made, nn.Module) else None
 
 
-def _foreign(module: Module) -> Foreign:
-    assert isinstance(module.what, Foreign)
-    return module.what
+def _tensors(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    """Shapes of the parameters and saved buffers of a module, a shared one once."""
+    saved = module.state_dict(keep_vars=True)
+    buffers = {name: buffer for name, buffer in module.named_buffers() if name in saved}
+    found: dict[str, Tensor] = {**dict(module.named_parameters()), **buffers}
+    return {name: tuple(tensor.shape) for name, tensor in found.items()}
 
 
-def _compare(facts: Facts, module: Module, held: Mapping[str, HeldTensor], report: Report) -> None:
-    extern = facts.program.externs[_foreign(module).extern]
-    prefix = f"{module.path}."
-    there = {name.removeprefix(prefix): t for name, t in held.items() if name.startswith(prefix)}
-    spans = {weight.name: weight.span for weight in extern.declaration.weights}
-    for parameter in module.parameters:
-        name = parameter.name.removeprefix(prefix)
-        span = spans.get(name, extern.declaration.name_span)
-        said = f"{show_shape(parameter.shape)} = {list(parameter.sizes)}"
-        if name not in there:
-            _report_missing(extern, name, span, there, report)
-        elif there[name].sizes != parameter.sizes:
-            title = (
-                f"`{extern.attribute}.{name}` is {list(there[name].sizes)}, "
-                f"its declaration says {said}"
-            )
-            report.error("E0502", span, title, "another shape")
-    declared = {parameter.name.removeprefix(prefix) for parameter in module.parameters}
-    _report_extra(extern, [name for name in there if name not in declared], there, report)
+def _inputs(promises: Promises, sizes: Mapping[str, int]) -> list[Tensor]:
+    dtypes = {"i64": torch.int64, "bool": torch.bool, "bf16": torch.bfloat16, "fp16": torch.half}
+    return [
+        torch.zeros(shape, dtype=dtypes.get(dtype or "", torch.float32))
+        for dtype, shape in promises.inputs(sizes)
+    ]
 
 
-def _report_missing(
-    extern: Extern, name: str, span: Span, there: Mapping[str, HeldTensor], report: Report
-) -> None:
-    near = nearest(name, there)
-    report.error(
-        "E0502",
-        span,
-        f"`{extern.attribute}` has no parameter `{name}`",
-        "declared here",
-        notes=[f"it has: {', '.join(there)}" if there else "it has none"],
-        helps=[f"did you mean `{near}`?"] if near else [],
-    )
-
-
-def _report_extra(
-    extern: Extern, names: list[str], there: Mapping[str, HeldTensor], report: Report
-) -> None:
-    if not names:
-        return
-    several = len(names) > 1
-    count = f"{len(names)} parameters" if several else "a parameter"
-    shown = [f"{name}: {list(there[name].sizes)}" for name in names[:8]]
-    report.error(
-        "E0503",
-        extern.declaration.name_span,
-        f"`{extern.attribute}` has {count} its declaration does not list",
-        "declared here",
-        notes=[*shown, *([f"and {len(names) - 8} more"] if len(names) > 8 else [])],
-        helps=["add a line `param NAME: [..]` for each, its shape in named dims"],
+def _results(results: object) -> tuple[tuple[int, ...] | str, ...]:
+    """Shapes of what a call gave; the type's name for what is no tensor."""
+    items = results if isinstance(results, tuple | list) else (results,)
+    return tuple(
+        tuple(item.shape) if isinstance(item, Tensor) else type(item).__name__ for item in items
     )
