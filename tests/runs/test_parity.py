@@ -1,15 +1,21 @@
 """Any legal mesh trains the same model: against one rank on the same global batch, in fp32."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import attrs
 import pytest
 
+from specc.api import load
+from specc.runtime.execute import train_records
 from specc.runtime.pool import Pool
 from tests.runs import parity_jobs as jobs
 from tests.runs import written_jobs as written
-from tests.runs.parity import Mesh, differences, disagreements, final_differences, texts
+from tests.runs.parity import TOLERANCE, Mesh, differences, disagreements, final_differences, texts
 
 pytestmark = pytest.mark.run
+
+REPOSITORY = Path(__file__).parents[2] / "specs"
 
 ONE = Mesh(None, 1)
 WORLDS = [  # without storage rules of their own: data, sequence, both
@@ -31,15 +37,15 @@ DATA = [Mesh("data", *world) for world in WORLDS[3:]]  # storage over dp only: c
 HYBRID = [Mesh("hsdp", *world) for world in HYBRIDS]
 ALL = REPLICATE + PARAMS + DATA + HYBRID
 # Stages of ZeRO differ from the others by what they gather and reduce when.
-STAGES = [Mesh(stage, *world) for stage in ("grads", "optim") for world in (WORLDS[1], WORLDS[4])]
+STAGES = [Mesh("grads", *WORLDS[1]), Mesh("grads", *WORLDS[4]), Mesh("optim", *WORLDS[1])]
 COPIES = [  # ranks that repeat the work of others
     Mesh(layout, 4, (("same", 2), *more))
     for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
 ]
 MESHES = {
-    "tiny": REPLICATE + PARAMS + HYBRID + STAGES[3:],
+    "tiny": REPLICATE + PARAMS + HYBRID + STAGES[:1],
     "llama": ALL,
-    "gpt": ALL + STAGES[1:3],
+    "gpt": ALL + STAGES[1:],
     "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
 }
@@ -91,3 +97,45 @@ def test_ranks_with_fewer_keys_than_ranks_share_copies(pool: Pool) -> None:
 
     assert differences(by_rank[0][0], true_adamw) == []
     assert disagreements(by_rank) == []
+
+
+@attrs.frozen
+class Whole:
+    """A spec of the repository with a batch of its own, on one rank and on several."""
+
+    path: str
+    one: tuple[str, ...]
+    many: tuple[int, tuple[str, ...]]
+
+
+WHOLE = [
+    Whole("quickstart/quickstart", ("mesh.dp=1",), (2, ())),
+    Whole("hsdp", ("mesh.dp=1", "mesh.rep=1", "mesh.fsdp=1"), (4, ())),
+    Whole("zero1", (), (2, ())),
+    Whole("tied", (), (4, ())),
+    Whole("repeat", (), (2, ())),
+]
+FEWER = {  # sizes and steps that a test can afford
+    "quickstart/quickstart": ("S=32", "depth=2", "train.evaluate { every = 2, batches = 2 }"),
+    "zero1": ("train.steps=3",),
+}
+
+
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.path)
+def test_specs_of_the_repository_train_alike_on_one_rank_and_on_several(
+    pool: Pool, case: Whole
+) -> None:
+    def records(world: int, sets: tuple[str, ...]) -> list[dict]:
+        given = ("B=8", *FEWER.get(case.path, ()), *sets)
+        path = REPOSITORY / f"{case.path}.spec"
+        text = load(path, target="cpu", overrides=given, world=world).text()
+        return pool.run(train_records, text, "whole", 3, world=world, timeout_s=100)[0]
+
+    expected, found = records(1, case.one), records(*case.many)
+
+    assert len(found) == len(expected) == 3
+    assert found[0]["weights"] == expected[0]["weights"]
+    for row, true in zip(found, expected, strict=True):
+        assert row.keys() == true.keys()
+        for key in {"loss", "grad_norm", "held_out_loss"} & row.keys():
+            assert row[key] == pytest.approx(true[key], rel=TOLERANCE), (key, row["step"])

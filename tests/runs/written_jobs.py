@@ -52,10 +52,10 @@ class Llama(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.embed = nn.Embedding(64, 32)
-        self.blocks = nn.Sequential(*(LlamaBlock(32, 8, 4, 48) for _ in range(2)))
+        self.embed = nn.Embedding(61, 32)
+        self.blocks = nn.Sequential(*(LlamaBlock(32, 8, 4, 46) for _ in range(2)))
         self.norm = nn.RMSNorm(32, eps=1e-6)
-        self.head = nn.Linear(32, 64, bias=False)
+        self.head = nn.Linear(32, 61, bias=False)
 
     def forward(self, ids: Tensor) -> Tensor:
         return self.head(self.norm(self.blocks(self.embed(ids))))
@@ -126,7 +126,7 @@ def tagger(text: str) -> Training:
     def loss(logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(logits, labels, ignore_index=0)
 
-    return written(text, Tagger(), 2, loss, clip=None, weight_decay=0.01)
+    return written(text, Tagger(), 2, loss, clip=0.1, weight_decay=0.01)
 
 
 def written(
@@ -134,7 +134,7 @@ def written(
     model: nn.Module,
     accumulate: int,
     loss: Callable[[Tensor, Tensor], Tensor],
-    clip: float | None,
+    clip: float,
     weight_decay: float,
 ) -> Training:
     """Train in one process, all batches of a step at once."""
@@ -152,7 +152,7 @@ def written(
         ids, labels = joined(source, accumulate)
         mean = loss(model(ids).flatten(0, 1), labels.flatten())
         mean.backward()
-        norm = nn.utils.clip_grad_norm_(learning, clip if clip is not None else torch.inf)
+        norm = nn.utils.clip_grad_norm_(learning, clip)
         gradients = gradients or whole_gradients(model)
         optimizer.step()
         optimizer.zero_grad()
