@@ -93,6 +93,10 @@ def _keep(made: Lark, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     # Ranks start at the same time: each writes a file of its own, and the last one to finish wins.
     handle, name = tempfile.mkstemp(dir=place.parent)
-    with os.fdopen(handle, "wb") as file:
-        lark.save(file)
-    Path(name).replace(place)
+    written = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            lark.save(file)
+        written.replace(place)
+    finally:
+        written.unlink(missing_ok=True)

@@ -90,7 +90,7 @@ class _Reader:
     def declaration(self, unit: Unit, before: Unit | None) -> Tree[Token] | None:
         """The parse of a declaration, without what had to be left out of it."""
         if self.num_faults > MAX_FAULTS:
-            self._poison(unit)
+            self.poisoned.update(_bound_names(unit))
             return None
         parse, dropped = self._read(unit, before)
         if dropped or _any_in(self.text.guessed, unit.start, unit.end):
@@ -113,7 +113,7 @@ class _Reader:
                 result = None
         if result is not None:
             self._report(unit, before, result)
-        self._poison(unit)
+        self.poisoned.update(_bound_names(unit))
         return None, [unit]
 
     def _read_body(self, unit: Unit) -> list[Unit]:
@@ -206,9 +206,6 @@ class _Reader:
     def _span(self, start: int, end: int) -> Span:
         return Span(self.text.source, self.text.origin(start), self.text.origin(end))
 
-    def _poison(self, unit: Unit) -> None:
-        self.poisoned.update(_bound_names(unit))
-
 
 def _any_in(offsets: Sequence[int], start: int, end: int) -> bool:
     """Whether one of some ascending offsets lies in a range."""
@@ -253,7 +250,9 @@ def _bound_names(unit: Unit) -> list[str]:
     if unit.kind != "file" or head in {"", "check", "specc", "mesh", "train", "on", "launch"}:
         return []
     if head == "dim":
-        return [name for name, sign in pairwise(words) if sign in {"=", ":"} and name in names]
+        return [
+            name for before, name in pairwise(words) if before in {"dim", ","} and name in names
+        ]
     binding = _BINDING.get(head)
     first = 1 if binding is None else words.index(binding) + 1 if binding in words else len(words)
     bound = names[first:] if head == "from" else names[first : first + 1]

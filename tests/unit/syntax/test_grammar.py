@@ -96,6 +96,17 @@ def test_a_folder_that_cannot_be_written_does_not_matter(home: Path) -> None:
     assert parses()
 
 
+def test_a_file_that_cannot_be_finished_leaves_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(Lark, "save", full)
+    assert parses()
+    assert kept(home) == []
+
+
 def test_no_home_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless() -> Path:
         raise RuntimeError

@@ -87,6 +87,7 @@ def test_the_body_of_a_misspelt_declaration_is_read() -> None:
     ("text", "poisoned"),
     [
         ("dim a = , b = 2", {"a", "b"}),
+        ("dim a = f(c = 1), b", {"a", "b"}),
         ("let a = = 2", {"a"}),
         ('from "x" use A, B as C,,', {"A", "B", "C"}),
         ("block A(x) -> [B] {}", {"A"}),
