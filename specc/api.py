@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.check.ambient import Wishes, situate
-from specc.check.evaluate import evaluate
-from specc.check.mesh import worlds
-from specc.check.situations import examine
-from specc.diagnostics import Diagnostic, Report, SpeccError
+from specc.check.ambient import Wishes
+from specc.check.checked import Checked, read
+from specc.diagnostics import Diagnostic
 from specc.diagnostics.render import render
 from specc.emit.link import run_text, script
 from specc.printing.text import print_text
-from specc.resolve import resolve
-from specc.syntax.parse import parse
-from specc.syntax.read import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +22,6 @@ if TYPE_CHECKING:
     from specc.runtime.session import Built
     from specc.situation import Situation
     from specc.source import Source
-    from specc.syntax import tree
 
 
 class InvalidSpecError(Exception):
@@ -44,30 +38,38 @@ class InvalidSpecError(Exception):
 
 @attrs.frozen(eq=False)
 class Spec:
-    """One spec file with its imports, in one situation.
+    """One spec file with its imports, in one situation."""
 
-    Args:
-        path: of the file.
-        source: None if the file is no text.
-        tree: what the file says; None if there is no text.
-        program: None if names, types or shapes do not hold.
-        situation: target, profile, layout, overrides and world; None if there is no program.
-        diagnostics: all findings in that situation.
-    """
-
-    path: Path
-    source: Source | None
-    tree: tree.File | None
-    program: Program | None
-    situation: Situation | None
-    diagnostics: tuple[Diagnostic, ...]
-    _facts: Facts | None = attrs.field(default=None, repr=False)
-    _of_file: tuple[Diagnostic, ...] = attrs.field(default=(), repr=False)  # in any situation
+    checked: Checked
 
     @property
-    def failed(self) -> bool:
-        """Whether there is an error among the findings."""
-        return any(finding.severity == "error" for finding in self.diagnostics)
+    def path(self) -> Path:
+        """Path of the file."""
+        return self.checked.path
+
+    @property
+    def source(self) -> Source | None:
+        """Text of the file; None if it is none."""
+        return self.checked.source
+
+    @property
+    def program(self) -> Program | None:
+        """Names, types and shapes, the same in every situation; None if they do not hold."""
+        return self.checked.program
+
+    @property
+    def situation(self) -> Situation | None:
+        """Target, profile, layout, overrides and world."""
+        return self.checked.situation
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All findings in the situation, in the order of their places."""
+        return self.checked.diagnostics
+
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """All findings in this situation and in every target, profile and layout of the file."""
+        return self.checked.findings()
 
     def require(self) -> None:
         """Go on only with a spec without errors.
@@ -75,7 +77,7 @@ class Spec:
         Raises:
             InvalidSpecError: there are errors.
         """
-        if self.failed:
+        if self.checked.failed:
             raise InvalidSpecError(self.diagnostics)
 
     def facts(self) -> Facts:
@@ -86,9 +88,7 @@ class Spec:
             SpeccError: it is a library: it has no `model` or no `train`.
         """
         self.require()
-        if self._facts is None:
-            raise SpeccError(f"{self.path} is no run: it has no `model` or no `train`", exit_code=2)
-        return self._facts
+        return self.checked.facts()
 
     def script(self) -> str:
         """The standalone training script: it needs Python, torch and the device's plugin."""
@@ -98,34 +98,9 @@ class Spec:
         """The same training with its parts imported from specc, as it is executed here."""
         return run_text(print_text(self.facts()))
 
-    def findings(self) -> tuple[Diagnostic, ...]:
-        """All findings in this situation and in every target, profile and layout of the file."""
-        if self.program is None or self.situation is None or self._text_failed:
-            return self.diagnostics
-        report = Report()
-        report.extend(self._of_file)
-        examine(self.program, self.situation, report)
-        return report.diagnostics
-
-    def extern_findings(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the externs, which are imported for it, and built without memory."""
-        if self.program is None or self.failed or not self.program.externs:
-            return ()
-        from specc.runtime.externs import check_externs  # noqa: PLC0415  the one door to torch
-
-        return check_externs(self.program, self._facts)
-
-    def worlds(self) -> tuple[int, ...]:
-        """The numbers of ranks that the findings are about: the said one, else two that act."""
-        if self.program is None or self.situation is None or self._facts is None:
-            return ()
-        return worlds(self.program, self.situation) or (self._facts.mesh.world,)
-
     def in_world(self, ranks: int) -> Spec:
         """The same spec for a number of ranks."""
-        if self.program is None or self.situation is None:
-            return self
-        return self.in_situation(attrs.evolve(self.situation, world=ranks))
+        return Spec(self.checked.in_world(ranks))
 
     def build(self, resume: str | None = None) -> Built:
         """The sharded model with its optimizer and data, on this rank, for somebody's own loop.
@@ -142,26 +117,9 @@ class Spec:
         """
         from specc.runtime import session  # noqa: PLC0415  the one door to torch
 
-        spec = self.in_world(session.world()) if self._is_open else self
+        is_open = self.situation is not None and self.situation.world is None
+        spec = self.in_world(session.world()) if is_open else self
         return session.build(spec.text(), spec.facts(), resume=resume)
-
-    def in_situation(self, situation: Situation) -> Spec:
-        """The spec in another situation; the findings of its text and names stay."""
-        if self.program is None or self._text_failed:
-            return self
-        report = Report()
-        report.extend(self._of_file)
-        facts = evaluate(self.program, situation, report)
-        return attrs.evolve(self, situation=situation, diagnostics=report.diagnostics, facts=facts)
-
-    @property
-    def _text_failed(self) -> bool:
-        return any(finding.severity == "error" for finding in self._of_file)
-
-    @property
-    def _is_open(self) -> bool:
-        """Whether nobody has said how many ranks there are."""
-        return self.situation is not None and self.situation.world is None
 
 
 def load(
@@ -176,38 +134,19 @@ def load(
     """A spec without errors, checked in one situation.
 
     Args:
-        target: `cpu`, `cuda`, `musa`; None takes the device of the mesh's cluster, else the
-            family of this machine.
+        target: name of a device family, or `auto`; None takes the device of the mesh's cluster,
+            else the family of this machine.
         overrides: settings that replace those of the file: `("mesh.dp=4", "train.steps=10")`.
         world: number of ranks; None takes that of the cluster, or of the mesh.
 
     Raises:
         InvalidSpecError: the spec has errors.
-        SpeccError: the file cannot be read.
-    """
-    spec = read(Path(path), Wishes(target, profile, layout, tuple(overrides), world))
-    spec.require()
-    return spec
-
-
-def read(path: Path, wishes: Wishes) -> Spec:
-    """A spec with all that is wrong with it.
-
-    Raises:
         SpeccError: the file cannot be read, or an override is no setting.
     """
-    source = _source(path)
-    if isinstance(source, tuple):
-        return Spec(path, None, None, None, None, source)
-    report = Report()
-    file, found = parse(source)
-    report.extend(found)
-    program = resolve(file, path, report)
-    if program is None:
-        return Spec(path, source, file, None, None, report.diagnostics)
-    situation = situate(program, wishes, present, report)
-    found = report.diagnostics
-    return Spec(path, source, file, program, situation, found, None, found).in_situation(situation)
+    wishes = Wishes(target, profile, layout, tuple(overrides), world)
+    spec = Spec(read(Path(path), wishes, present))
+    spec.require()
+    return spec
 
 
 def present() -> str:
@@ -215,10 +154,3 @@ def present() -> str:
     from specc.runtime.seen import detect  # noqa: PLC0415  runtime is reached late
 
     return detect({}).name
-
-
-def _source(path: Path) -> Source | tuple[Diagnostic, ...]:
-    try:
-        return read_source(path)
-    except OSError as error:
-        raise SpeccError(f"cannot read {path}: {error.strerror}", exit_code=2) from None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from specc import api
+from specc.api import Spec
+from specc.check.checked import Checked
 from specc.cli.channels import give
 from specc.cli.environment import Environment
 from specc.cli.flags import add_file, add_findings, add_situation, count, wishes
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     return 0
 
 
-def _stage(spec: api.Spec, stage: str) -> str:
+def _stage(spec: Checked, stage: str) -> str:
     match stage:
         case "tree":
             assert spec.tree is not None
@@ -68,19 +69,19 @@ def _stage(spec: api.Spec, stage: str) -> str:
         case "plan":
             return plan_text(spec.facts())
         case _:
-            return spec.script()
+            return Spec(spec).script()
 
 
-def _built(spec: api.Spec) -> tuple[HeldTensor, ...]:
+def _built(spec: Checked) -> tuple[HeldTensor, ...]:
     """What this rank holds of the model built for real."""
     from specc.runtime import session  # noqa: PLC0415  the door to torch
 
-    with spec.build() as built:
+    with Spec(spec).build() as built:
         return session.held(built.model)
 
 
-def _imagined(spec: api.Spec) -> tuple[HeldTensor, ...]:
+def _imagined(spec: Checked) -> tuple[HeldTensor, ...]:
     """What the first of the fake ranks holds."""
     from specc.runtime import session  # noqa: PLC0415  the door to torch
 
-    return session.held_without_devices(spec.text(), spec.facts())
+    return session.held_without_devices(Spec(spec).text(), spec.facts())

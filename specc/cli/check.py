@@ -10,11 +10,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from specc import api
+from specc.check.checked import Checked, read
 from specc.cli.channels import tell, tell_findings
 from specc.cli.environment import Environment
 from specc.cli.flags import add_findings, add_situation, add_world, wishes
-from specc.cli.opening import find_file
+from specc.cli.opening import find_file, present
 from specc.cli.refusal import FOUND
 from specc.diagnostics import Diagnostic
 from specc.diagnostics.fix import fixed, write
@@ -57,15 +57,18 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     return 0
 
 
-def _read(path: Path, args: argparse.Namespace, environment: Environment) -> api.Spec:
-    return api.read(path, wishes(args, args.world or environment.world))
+def _read(path: Path, args: argparse.Namespace, environment: Environment) -> Checked:
+    return read(path, wishes(args, args.world or environment.world), present)
 
 
-def _findings(spec: api.Spec, args: argparse.Namespace) -> tuple[Diagnostic, ...]:
+def _findings(spec: Checked, args: argparse.Namespace) -> tuple[Diagnostic, ...]:
     findings = spec.findings()
-    if args.externs and spec.program is not None and not spec.failed:
-        return (*findings, *spec.extern_findings())
-    return findings
+    if not args.externs or spec.program is None or spec.failed or not spec.program.externs:
+        return findings
+    from specc.runtime.externs import check_externs  # noqa: PLC0415  the door to torch
+
+    facts = spec.facts() if spec.program.is_run else None
+    return (*findings, *check_externs(spec.program, facts))
 
 
 def _merged(lists: list[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
@@ -77,7 +80,7 @@ def _merged(lists: list[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
     return list(found.values())
 
 
-def _clean(spec: api.Spec) -> str:
+def _clean(spec: Checked) -> str:
     """`longctx.spec: clean on musa, with 16 ranks`."""
     if spec.situation is None or not spec.program or not spec.program.is_run:
         return f"{spec.path}: clean (a library: no model or no train)"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from specc import api
+from specc.api import Spec
+from specc.check.checked import Checked
 from specc.cli.channels import give, tell
 from specc.cli.environment import Environment
 from specc.cli.flags import add_file, add_findings, add_situation, add_world, wishes
@@ -44,16 +45,16 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
         return 0
     if args.check:
         return _check(spec, Path(args.check))
-    give(spec.script(), args.output)
+    give(Spec(spec).script(), args.output)
     return 0
 
 
-def script_name(spec: api.Spec) -> str:
+def script_name(spec: Checked) -> str:
     """What the script of a spec is called."""
     return f"{spec.path.stem}.py"
 
 
-def tell_target(spec: api.Spec) -> None:
+def tell_target(spec: Checked) -> None:
     """One line that says what the product is for, and why."""
     situation = spec.facts().situation
     chosen = situation.why_target
@@ -61,14 +62,14 @@ def tell_target(spec: api.Spec) -> None:
     tell(f"target {situation.target}: {why}")
 
 
-def _check(spec: api.Spec, script: Path) -> int:
+def _check(spec: Checked, script: Path) -> int:
     try:
         there = script.read_text(encoding="utf-8")
     except OSError as error:
         raise SpeccError(f"cannot read {script}: {error.strerror}", exit_code=2) from None
     except UnicodeDecodeError:
         raise SpeccError(f"{script} is no script: it is not UTF-8", exit_code=2) from None
-    wanted = spec.script()
+    wanted = Spec(spec).script()
     if there == wanted:
         tell(f"{script} is what {spec.path} gives")
         return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from specc import api
 from specc.check.ambient import Wishes
+from specc.check.checked import Checked, read
 from specc.cli.channels import tell_findings
 from specc.cli.environment import Environment
 from specc.cli.refusal import Faulty
@@ -58,19 +58,26 @@ def is_run(path: Path) -> bool:
 
 def open_spec(
     args: argparse.Namespace, environment: Environment, verb: str, wishes: Wishes
-) -> api.Spec:
+) -> Checked:
     """The spec without errors; warnings, and errors, are told on standard error.
 
     Raises:
         Faulty: it has errors, or warnings that count as such.
         SpeccError: it cannot be read.
     """
-    spec = api.read(find_file(args.file, verb), wishes)
+    spec = read(find_file(args.file, verb), wishes, present)
     usable(spec, args, environment)
     return spec
 
 
-def usable(spec: api.Spec, args: argparse.Namespace, environment: Environment) -> None:
+def present() -> str:
+    """Name of the device family of this machine."""
+    from specc.runtime.seen import detect  # noqa: PLC0415  runtime is reached late
+
+    return detect({}).name
+
+
+def usable(spec: Checked, args: argparse.Namespace, environment: Environment) -> None:
     """Tell the findings, and go on only if none of them forbids it.
 
     Raises:

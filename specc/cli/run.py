@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from specc import api
+from specc.api import Spec
+from specc.check.checked import Checked
 from specc.cli.channels import give, tell
 from specc.cli.emit import script_name, tell_target
 from specc.cli.environment import Environment
@@ -78,14 +79,16 @@ def _check_flags(args: argparse.Namespace) -> None:
         raise SpeccError('`--plot` needs matplotlib: pip install "specc[plot]"')
 
 
-def _emit(spec: api.Spec, args: argparse.Namespace) -> int:
+def _emit(spec: Checked, args: argparse.Namespace) -> int:
     tell_target(spec)
     name = script_name(spec)
-    give(slurm_job(spec.facts(), name) if args.emit == "slurm" else spec.script(), args.output)
+    give(
+        slurm_job(spec.facts(), name) if args.emit == "slurm" else Spec(spec).script(), args.output
+    )
     return 0
 
 
-def _alone(spec: api.Spec, args: argparse.Namespace, environment: Environment) -> int:
+def _alone(spec: Checked, args: argparse.Namespace, environment: Environment) -> int:
     """Train in ranks of this machine, and draw the losses."""
     facts = spec.facts()
     refuse_crowd(facts)
@@ -101,7 +104,7 @@ def _alone(spec: api.Spec, args: argparse.Namespace, environment: Environment) -
     return code
 
 
-def _rank(spec: api.Spec, args: argparse.Namespace, environment: Environment) -> int:
+def _rank(spec: Checked, args: argparse.Namespace, environment: Environment) -> int:
     """Train as one rank of a world that others have started."""
     if environment.speaks and not args.quiet:
         tell_target(spec)
@@ -113,13 +116,13 @@ def _rank(spec: api.Spec, args: argparse.Namespace, environment: Environment) ->
     return code
 
 
-def _train(spec: api.Spec, env: dict[str, str]) -> int:
+def _train(spec: Checked, env: dict[str, str]) -> int:
     from specc.runtime.beside import modules_beside  # noqa: PLC0415  runtime is reached late
     from specc.runtime.execute import train_text  # noqa: PLC0415
 
     sys.stdout.flush()
     with modules_beside(str(spec.path)):
-        return train_text(spec.text(), spec.facts().program.name, env=env)
+        return train_text(Spec(spec).text(), spec.facts().program.name, env=env)
 
 
 def _metrics(args: argparse.Namespace, folder: Path) -> Path | None:

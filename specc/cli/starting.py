@@ -12,13 +12,13 @@ from specc.report.memory import memory
 from specc.targets import UNKNOWN
 
 if TYPE_CHECKING:
-    from specc import api
+    from specc.check.checked import Checked
     from specc.cli.environment import Environment
     from specc.plan.facts import Facts
     from specc.runtime.machine import Machine
 
 
-def with_ranks(spec: api.Spec) -> api.Spec:
+def with_ranks(spec: Checked) -> Checked:
     """The spec for the ranks that this machine starts, where neither person nor spec says how many.
 
     A rank for each device; on a CPU, the smallest world in which all rules act.

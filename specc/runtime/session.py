@@ -58,13 +58,17 @@ class Built:
         Args:
             start: step whose batch comes first; the step to begin with by default.
         """
-        first = self.start if start is None else start
-        return ahead(self.module.batches(*self._sources, first))
+        for batch in self._drawn(self.start if start is None else start):
+            yield batch if isinstance(batch, tuple) else (batch,)
 
     def train(self, start: int | None = None) -> Generator[dict[str, Any], None, None]:
         """The spec's own loop: a record after each step, its tensors still on the device."""
         first = self.start if start is None else start
-        return self.module.train(self.model, self.optimizer, self.batches(first), first)
+        return self.module.train(self.model, self.optimizer, self._drawn(first), first)
+
+    def _drawn(self, start: int) -> Iterator[Any]:
+        """Batches as the text's loop takes them: the bare tensor where there is one field."""
+        return ahead(self.module.batches(*self._sources, start))
 
     def close(self) -> None:
         """End the process group if it was made for this training; all ranks must call it."""

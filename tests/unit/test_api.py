@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import specc
-from specc import api
-from specc.check.ambient import Wishes
 from tests.repository import ROOT
 
 SPEC = """\
@@ -115,16 +113,14 @@ def test_another_world_brings_its_own_findings(path: Path) -> None:
     path.write_text(SPEC.replace("dim B = 4*dp", "dim B = 8"))
     spec = specc.load(path, target="cpu")
 
-    assert not spec.failed
     assert [finding.code for finding in spec.in_world(3).diagnostics] == ["E0406"]
-    assert not spec.in_world(3).in_world(4).failed
+    assert spec.in_world(3).in_world(4).diagnostics == ()
 
 
 def test_findings_cover_every_situation_of_the_file(path: Path) -> None:
     path.write_text(f"{SPEC}profile odd {{ B = 3 }}\n")
-    spec = api.read(path, Wishes(target="cpu"))
+    spec = specc.load(path, target="cpu")
 
-    assert not spec.failed
     assert [finding.situation for finding in spec.findings()] == ["profile odd"]
 
 
@@ -138,4 +134,4 @@ def test_the_lesson_loads() -> None:
     spec = specc.load(ROOT / "specs" / "longctx.spec")
 
     assert spec.facts().target.name == "musa"
-    assert spec.worlds() == (16,)
+    assert spec.checked.worlds() == (16,)

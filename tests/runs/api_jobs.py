@@ -1,0 +1,54 @@
+"""What ranks of the pool do with a spec through the Python API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch.distributed as dist
+
+import specc
+from specc.plan.holding import holding
+from specc.runtime.session import held, numbers
+
+
+def own_loop(path: str, overrides: tuple[str, ...], steps: int) -> list[float]:
+    """Losses of somebody's own loop: the mean of the squared outputs, on this rank."""
+    spec = specc.load(Path(path), target="cpu", overrides=overrides)
+    losses: list[float] = []
+    with spec.build() as training:
+        batches = training.batches()
+        for _ in range(steps):
+            (x,) = next(batches)
+            loss = training.model(x).float().square().mean()
+            loss.backward()
+            training.optimizer.step()
+            training.optimizer.zero_grad()
+            losses.append(loss.item())
+    return losses
+
+
+def own_records(path: str, overrides: tuple[str, ...]) -> list[dict[str, float]]:
+    """The records of the spec's loop, taken from the object."""
+    spec = specc.load(Path(path), target="cpu", overrides=overrides)
+    with spec.build() as training:
+        return [numbers(row) for row in training.train()]
+
+
+def shapes(path: str, overrides: tuple[str, ...]) -> tuple[bool, str]:
+    """Whether this rank holds what the Plan says, and its mesh in words."""
+    spec = specc.load(Path(path), target="cpu", overrides=overrides)
+    with spec.build() as training:
+        planned = sorted(holding(training.facts, dist.get_rank()), key=lambda t: t.name)
+        built = sorted(held(training.model), key=lambda t: t.name)
+        mesh = training.mesh
+        words = "none" if mesh is None else f"{mesh.mesh_dim_names} {tuple(mesh.shape)}"
+        return planned == built, words
+
+
+def wrong_world(path: str) -> str:
+    """What is said of a spec that wants another number of ranks."""
+    try:
+        specc.load(Path(path), target="cpu", world=3).build()
+    except specc.SpeccError as error:
+        return f"{error}"
+    return ""
