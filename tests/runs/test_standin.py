@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.repository import ROOT
-from tests.standin.build import MissingCompilerError, environment
+from tests.standin.build import UNITS, MissingCompilerError, environment
 
 # The first build takes a minute on a machine of its own, several on a busy one.
 pytestmark = [pytest.mark.run, pytest.mark.timeout(900)]
@@ -116,6 +116,48 @@ def test_collectives_give_what_mccl_gives(on_musa: dict[str, Any]) -> None:
 )
 def test_what_a_node_refuses_is_refused(call: str, error: str, on_musa: dict[str, Any]) -> None:
     assert on_musa["refused"][call].startswith(error)
+
+
+# A compiler that is slow, says that it ran, and makes an empty file.
+COMPILER = """#!/bin/sh
+echo run >> "$COMPILER_LOG"
+sleep 1
+while [ "$1" != -o ]; do shift; done
+: > "$2"
+"""
+
+
+def test_two_processes_build_once(tmp_path: Path) -> None:
+    compiler = tmp_path / "g++"
+    compiler.write_text(COMPILER)
+    compiler.chmod(0o755)
+    log = tmp_path / "log"
+    variables = {
+        **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(tmp_path),
+        "COMPILER_LOG": str(log),
+    }
+    command = [sys.executable, "tests/standin/build.py"]
+    builds = [
+        subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    paths = {build.communicate(timeout=RUN_S)[0].split()[-3] for build in builds}
+
+    assert log.read_text().count("run") == len(UNITS) + 1  # and one to link
+    assert [Path(path).is_file() for path in paths] == [True]
+
+
+def test_a_missing_compiler_is_named(tmp_path: Path) -> None:
+    variables = {**os.environ, "PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "tests/standin/build.py"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=RUN_S, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == "the stand-in musa device needs g++, which is not on the PATH\n"
 
 
 @pytest.mark.parametrize("musa", VERSIONS)

@@ -176,7 +176,10 @@ def run_compiler(command: list[str], text: str = "") -> None:
 def main() -> None:
     """Builds, and prints one line: how long it took and where the extension is."""
     start = time.perf_counter()
-    library = build()
+    try:
+        library = build()
+    except MissingCompilerError as missing:
+        raise SystemExit(str(missing)) from None
     seconds = time.perf_counter() - start
     print(f"stand-in musa device for torch {torch.__version__}: {library} ({seconds:.1f} s)")
 
