@@ -8,6 +8,7 @@ import attrs
 
 from specc.check.cluster import warn_of_crossings
 from specc.check.coverage import check_axes, check_storage
+from specc.check.elements import check_elements
 from specc.check.externs import check_externs
 from specc.check.ground import Ground, ground
 from specc.check.layout import AxisReader, AxisRules
@@ -55,6 +56,7 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
     base = ground(program, situation, report)
     if base is None or not program.is_run:
         return None
+    check_elements(program, base.sizes, report)
     root = Unfolding(program, base.scope, base.sizes).model()
     if report.failed:
         return None

@@ -112,6 +112,8 @@ def whole(expr: tree.Expr, scope: Scope, *, least: int) -> int | Unknown:
             )
             return UNKNOWN
         value = int(value)
+        if isinstance(_limited(value, expr.span.text, expr.span, scope), Unknown):
+            return UNKNOWN
     if value < least:
         scope.report.error(
             "E0235", expr.span, f"`{expr.span.text}` must be at least {least}", f"this is {value}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.calls import call_settings, numbers
+from specc.check.elements import check_shape
 from specc.check.expressions import evaluate, holds, show, whole
 from specc.check.externs import init_values
 from specc.check.names import Evaluated, Unknown
@@ -243,6 +244,7 @@ class Unfolding:
             if 0 in sizes:
                 title = f"a tensor of shape {show_shape(parameter.shape)} has no elements"
                 self.report.error("E0235", span, title, f"this is {list(sizes)}")
+            check_shape(parameter.shape, self.sizes, span, self.report)
             tensors.append(Tensor(name, parameter, sizes, init if not tensors else None))
         return tuple(tensors)
 
