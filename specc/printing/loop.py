@@ -77,27 +77,40 @@ def _micro_loop(facts: Facts) -> list[str]:
 
 
 def _loss_lines(context: Context, tail: Tail | None) -> list[str]:
+    """The model applied to a batch, then the loss as this rank's share of the mean."""
     facts = context.facts
-    model = facts.model.block
-    assert model is not None
-    names = value_names(facts)
-    inputs = ", ".join(names[name] for name, _ in model.inputs)
+    terms = _term_texts(context, tail)
+    shares = " + ".join(_share(context, text, number) for number, text in enumerate(terms))
     if tail is not None:
-        text = f"model({inputs}, {names[tail.labels]})"
-        return [f"loss = {_share(context, text, 0)}"]
+        return [f"loss = {shares}"]
+    assert facts.model.block is not None
+    names = value_names(facts)
     used = {name for term in facts.training.loss for name in term.arguments}
     results = [
-        names[name] if name is not None and name in used else "_" for name, _ in model.results
+        names[name] if name is not None and name in used else "_"
+        for name, _ in facts.model.block.results
     ]
-    lines = [f"{', '.join(results)} = model({inputs})"]
-    terms: list[str] = []
-    for number, term in enumerate(facts.training.loss):
-        record = find("losses", term.function)
-        arguments = tuple(names[name] for name in term.arguments)
-        text = record.construct(arguments, facts.training.loss_settings[number])
-        terms.append(_share(context, text, number))
-    lines.append(f"loss = {' + '.join(terms)}")
-    return lines
+    return [f"{', '.join(results)} = model({_inputs(facts)})", f"loss = {shares}"]
+
+
+def _inputs(facts: Facts) -> str:
+    names = value_names(facts)
+    assert facts.model.block is not None
+    return ", ".join(names[name] for name, _ in facts.model.block.inputs)
+
+
+def _term_texts(context: Context, tail: Tail | None) -> list[str]:
+    """Each term of the loss as the sum over this rank's elements."""
+    facts = context.facts
+    names = value_names(facts)
+    if tail is not None:
+        return [f"model({_inputs(facts)}, {names[tail.labels]})"]
+    return [
+        find("losses", term.function).construct(
+            tuple(names[name] for name in term.arguments), settings
+        )
+        for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True)
+    ]
 
 
 def _share(context: Context, text: str, number: int) -> str:
@@ -185,13 +198,14 @@ def averaged_lines(context: Context) -> list[str]:
 def _count(context: Context, dynamic: str | None) -> list[str]:
     if dynamic is None:
         return ["mean += loss.detach()"]
-    number, settings = next(
-        (i, s)
-        for i, s in enumerate(context.facts.training.loss_settings)
-        if s.get("ignore", -100) != -100
-    )
-    del number
-    return [f"mean += torch.stack((loss.detach(), count_valid({dynamic}, {settings['ignore']})))"]
+    value = _ignored_value(context.facts)
+    return [f"mean += torch.stack((loss.detach(), count_valid({dynamic}, {value})))"]
+
+
+def _ignored_value(facts: Facts) -> str:
+    """The label that does not count."""
+    settings = facts.training.loss_settings
+    return literal(next(s["ignore"] for s in settings if s.get("ignore", -100) != -100))
 
 
 # -------------------------------------------------------------------------------------- update
@@ -316,22 +330,34 @@ def held_out_lines(context: Context, tail: Tail | None) -> list[str]:
     training = context.facts.training
     if training.evaluate_every is None:
         return []
-    model = context.facts.model.block
-    assert model is not None
     local = value_names(context.facts)
     names = ", ".join(local[f.name] for f in training.fields)
-    inputs = ", ".join(local[name] for name, _ in model.inputs)
-    term, settings = training.loss[0], training.loss_settings[0]
-    if tail is not None:
-        text = f"model({inputs}, {local[tail.labels]})"
+    *before, last = _loss_lines(context, tail)
+    if len(training.loss) > 1:
+        shares = last.removeprefix("loss = ")
+        what = "this rank's share of the loss, and its part of what shares are of"
+        body = [*before, f"return {shares}, 1 / (WORLD * ACCUMULATE)"]
     else:
-        results = [
-            f"model({inputs})" if a in dict(model.results) else local[a] for a in term.arguments
-        ]
-        text = find("losses", term.function).construct(tuple(results), settings)
-    count = " * ".join(context.local(entry) for entry in _counted(context.facts, 0))
-    return [
-        "def held_out_loss(model):",
-        '    """Of one batch: this rank\'s sum of the loss, and how many terms are in it."""',
-        f"    return lambda {names}: ({text}, {count})",
-    ]
+        text, count = _local_sum(context, tail), _local_count(context)
+        what = "this rank's sum of the loss, and how many terms are in it"
+        body = [*before, f"return {text}, {count}"]
+    lines = ["def held_out_loss(model):", f'    """Of one batch: {what}."""']
+    lines += ["", f"    def loss({names}):"]
+    for line in body:
+        lines.extend(fit(line, 8))
+    return [*lines, "", "    return loss"]
+
+
+def _local_sum(context: Context, tail: Tail | None) -> str:
+    """The only term of the loss, summed over this rank's part of a batch."""
+    factor = context.facts.training.loss_factors[0]
+    text = _term_texts(context, tail)[0]
+    return f"{literal(factor)} * {text}" if factor != 1 else text
+
+
+def _local_count(context: Context) -> str:
+    """How many elements of this rank's part of a batch the mean of the only term runs over."""
+    labels = ignored(context.facts)
+    if labels is not None:
+        return f"count_valid({labels}, {_ignored_value(context.facts)})"
+    return " * ".join(context.local(entry) for entry in _counted(context.facts, 0)) or "1"

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.api import Spec, load
-from specc.check.ambient import overrides
-from specc.diagnostics import Report
-from specc.situation import Situation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,18 +51,13 @@ class Mesh:
 def spec(name: str, mesh: Mesh, *settings: str) -> Spec:
     """A parity spec on a mesh."""
     sizes = (f"mesh.{axis}={size}" for axis, size in mesh.sizes)
-    report = Report()
-    given = overrides((*settings, *sizes), report)
-    assert not report.diagnostics
-    found = read(name).in_situation(Situation("cpu", None, mesh.layout, given, mesh.world))
-    found.require()
-    return found
-
-
-@cache
-def read(name: str) -> Spec:
-    """A parity spec, parsed once."""
-    return load(SPECS / f"{name}.spec", target="cpu")
+    return load(
+        SPECS / f"{name}.spec",
+        target="cpu",
+        layout=mesh.layout,
+        world=mesh.world,
+        overrides=(*settings, *sizes),
+    )
 
 
 @cache
