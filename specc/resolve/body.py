@@ -314,7 +314,7 @@ class Body:
     # ----------------------------------------------------------------------------- unused
 
     def _report_unused(self) -> None:
-        if not self.sound:
+        if not self.sound or self.block.name in self.bound.scope.incomplete:
             return
         for name, part in self.parts.items():
             if name in self.used:

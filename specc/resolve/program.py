@@ -172,7 +172,7 @@ def _train(file: tree.File, blocks: Blocks, model: str | None, bound: Bound) -> 
     made = blocks.classes.get(model) if model is not None else None
     if made is None:
         has_model = any(isinstance(d, tree.Block) and d.is_model for d in file.declarations)
-        if not has_model:
+        if not has_model and "model" not in file.incomplete:
             bound.report.error(
                 "E0623", train.span, "`train` needs a `model` in the same file", "nothing to train"
             )

@@ -51,7 +51,7 @@ def resolve_train(train: tree.Train, model: BlockClass | None, bound: Bound) -> 
     loss: tuple[LossTerm, ...] | None = None
     if "loss" in settings and model is not None and fields is not None:
         loss = _loss(settings["loss"].value, model, fields, bound)
-    elif "loss" not in settings:
+    elif "loss" not in settings and "train" not in bound.scope.incomplete:
         bound.report.error(
             "E0620",
             train.span,
@@ -89,6 +89,8 @@ def _fields(
             continue
         fields[name] = Field(name, kind, setting.value, group, position, span)
     for name in inputs:
+        if name not in fields and "train" in bound.scope.incomplete:
+            sound = False
         if name not in fields and sound and model is not None:
             sound = False
             bound.report.error(

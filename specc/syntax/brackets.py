@@ -48,7 +48,7 @@ class Balance:
 
     Attributes:
         cuts: what to put into the text, and to take out of it, so that it balances.
-        damaged: offsets of brackets too deep to be read.
+        damaged: offsets of what is reported and cannot be read.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Balance:
         self.open: list[_Open] = []
         self.cuts: list[Cut] = []
         self.damaged: list[int] = []
+        self.bare_head: int | None = None  # line of a declaration that waits for its `{`
 
     def run(self) -> None:
         """Look at every line."""
@@ -75,11 +76,15 @@ class Balance:
             if indent == 0 and _declares(self.lexemes, head):
                 self._close_all(head)
                 skipping = False
+                has_body = DECLARATIONS[self.lexemes[head].text] is not None
+                self.bare_head = line if has_body else None
             for index in range(head, end):
                 lexeme = self.lexemes[index]
                 if skipping or lexeme.kind != "sign":
                     continue
                 if lexeme.text in OPENERS:
+                    if lexeme.text == "{":
+                        self._close_parentheses(index)
                     self.open.append(_Open(index, line))
                     skipping = self._too_deep()
                 elif lexeme.text in CLOSERS:
@@ -109,6 +114,12 @@ class Balance:
         self.damaged.append(self.lexemes[head].start)
         self.open.clear()
         return True
+
+    def _close_parentheses(self, brace: int) -> None:
+        """Parentheses hold no braces: those that are open end before one."""
+        while self.open and self.lexemes[self.open[-1].index].text != "{":
+            self._missing(self.open.pop(), brace, "this `{` comes before it is closed")
+        self.bare_head = None
 
     def _pop(self, index: int, indent: int | None) -> None:
         """Find the partner of a closing bracket.
@@ -160,12 +171,33 @@ class Balance:
                 also=((self._span(wrong.index), "opened here"),),
             )
             return
+        if lexeme.text == "}" and not self.open and self.bare_head is not None:
+            self._missing_opener(index, self.bare_head)
+            return
+        self.damaged.append(lexeme.start)
         self.report.error(
             "E0102",
             self._span(index),
             f"this `{lexeme.text}` closes nothing",
             f"no `{CLOSERS[lexeme.text]}` is open here",
             helps=(f"remove it, or open a `{CLOSERS[lexeme.text]}` before it",),
+        )
+
+    def _missing_opener(self, closer: int, line: int) -> None:
+        """Report a `}` whose `{` is missing at the end of the line of a declaration."""
+        following = self.heads[line + 1][0] if line + 1 < len(self.heads) else closer
+        end = self.lexemes[self._code_before(following)].end
+        self.cuts[-1] = Cut(end, end, " {")
+        self.bare_head = None
+        place = Span(self.source, self.origin(end), self.origin(end))
+        way = Help("open it with `{`", (Edit(place, " {"),), "likely")
+        self.report.error(
+            "E0102",
+            self._span(closer),
+            "this `}` closes nothing",
+            "no `{` is open here",
+            also=((place, "a `{` is missing here"),),
+            helps=(way,),
         )
 
     def _close_all(self, head: int | None) -> None:
@@ -179,6 +211,9 @@ class Balance:
         closer = OPENERS[text]
         after = self._last_of(opener, met)
         self.cuts.append(Cut(self.lexemes[after].end, self.lexemes[after].end, closer))
+        if text != "{":
+            # Where a parenthesis ends is a guess that would change what the statement says.
+            self.damaged.append(self.lexemes[opener.index].start)
         place = self.origin(self.lexemes[after].end)
         edit = Edit(Span(self.source, place, place), f" {closer}" if closer == "}" else closer)
         also = () if met is None else ((self._span(met), label),)

@@ -80,7 +80,7 @@ def _readable(source: Source, report: Report) -> Text:
         balanced.text,
         scan(balanced.text),
         lambda offset: ascii_text.origin(balanced.origin(offset)),
-        damaged=sorted(balanced.moved(offset) for offset in (*damaged, *balance.damaged)),
+        damaged=sorted(balanced.moved(offset) for offset in {*damaged, *balance.damaged}),
         guessed=sorted(balanced.moved(cut.start) for cut in balance.cuts),
     )
 

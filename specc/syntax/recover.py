@@ -93,6 +93,8 @@ class _Reader:
             self.poisoned.update(_bound_names(unit))
             return None
         parse, dropped = self._read(unit, before)
+        if parse is None and kind_inside("file", _head(unit)) is not None:
+            self.incomplete.add(_head(unit))
         if dropped or _any_in(self.text.guessed, unit.start, unit.end):
             self.incomplete.update(_called(unit))
         return parse
@@ -118,7 +120,7 @@ class _Reader:
 
     def _read_body(self, unit: Unit) -> list[Unit]:
         """The statements in the braces of a statement that do not parse, after reporting them."""
-        kind = kind_inside(unit.kind, _head(unit))
+        kind = kind_inside(unit.kind, _head(unit)) if unit.lexemes[0].text != "{" else None
         body = body_range(self.text.lexemes, unit)
         dropped: list[Unit] = []
         if kind is None or body is None:
@@ -261,7 +263,9 @@ def _bound_names(unit: Unit) -> list[str]:
 
 def _names_before_sign(words: list[str], names: list[str]) -> list[str]:
     """`a, b` of `a, b = ..`."""
-    end = next((index for index, word in enumerate(words) if word in {"=", ":"}), 0)
+    end = next((index for index, word in enumerate(words) if word in {"=", ":"}), None)
+    if end is None:
+        return names[:1]
     found: list[str] = []
     while end > 0 and names[end - 1]:
         found.append(names[end - 1])

@@ -574,7 +574,8 @@ class File:
     Args:
         poisoned: names that a faulty statement would have bound; uses of them stay silent.
         incomplete: declarations that lack a statement because it was faulty, by name (`Block`), or
-            by keyword where they have none (`layout`, `train`); what is missing there stays silent.
+            by keyword where they have none (`layout`, `train`), and the keyword (`model`) of those
+            left out as a whole; what is missing there, or a missing one, stays silent.
     """
 
     source: Source

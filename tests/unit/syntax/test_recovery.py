@@ -99,6 +99,7 @@ def test_the_body_of_a_misspelt_declaration_is_read() -> None:
         ("block A() -> [] { a, b = = c }", {"a", "b"}),
         ("block A() -> [] { a: = c }", {"a"}),
         ("block A() -> [] { return = c }", {"return"}),
+        ("block A() -> [] { a Linear(d -> d) }", {"a"}),
         ("check a = = b", set()),
         ("train { a = = b }", set()),
     ],
@@ -176,6 +177,10 @@ def test_the_message_names_both_places() -> None:
         (BLOCK + "}\n", 6, "}"),
         (BLOCK.replace("norm(x)", "norm(x))"), 3, ")"),
         (BLOCK.removesuffix("}\n"), 1, "{"),
+        (BLOCK.replace("A(x", "A((x"), 1, "("),
+        (BLOCK.replace("LayerNorm(d)", "LayerNorm((d)"), 2, "("),
+        (BLOCK.replace("-> [B, d] {", "-> [B, d]"), 5, "}"),
+        ("profile p\n  a = 1, b = 2\n}\n", 3, "}"),
     ],
 )
 def test_brackets_without_a_partner_cost_one_message(text: str, line: int, bracket: str) -> None:
@@ -189,7 +194,8 @@ def test_lines_deeper_than_an_open_parenthesis_belong_to_it() -> None:
     assert found == [("E0102", 2, "(")]
     (block,) = file.declarations
     assert isinstance(block, tree.Block)
-    assert len(block.body) == 3
+    assert [statement.span.text for statement in block.body] == ["h = norm(x)", "return h"]
+    assert file.poisoned == {"norm"}
 
 
 def test_the_first_column_means_nothing_while_brackets_balance() -> None:
