@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Steps yield tensors: nothing in the loop waits for the device.
 
+LOSS_WIDTH = 88  # columns that a line has inside the loops
+
 
 def train_lines(context: Context, tail: Tail | None) -> list[str]:
     """`train(model, optimizer, batches, start)`: a generator of records."""
@@ -79,10 +81,13 @@ def _micro_loop(facts: Facts) -> list[str]:
 def _loss_lines(context: Context, tail: Tail | None) -> list[str]:
     """The model applied to a batch, then the loss as this rank's share of the mean."""
     facts = context.facts
-    terms = _term_texts(context, tail)
-    shares = " + ".join(_share(context, text, number) for number, text in enumerate(terms))
+    texts = _term_texts(context, tail)
+    shares = [_share(context, text, number) for number, text in enumerate(texts)]
+    lines = [f"loss = {' + '.join(shares)}"]
+    if len(lines[0]) > LOSS_WIDTH:
+        lines = [f"loss = {shares[0]}", *(f"loss = loss + {share}" for share in shares[1:])]
     if tail is not None:
-        return [f"loss = {shares}"]
+        return lines
     assert facts.model.block is not None
     names = value_names(facts)
     used = {name for term in facts.training.loss for name in term.arguments}
@@ -90,7 +95,7 @@ def _loss_lines(context: Context, tail: Tail | None) -> list[str]:
         names[name] if name is not None and name in used else "_"
         for name, _ in facts.model.block.results
     ]
-    return [f"{', '.join(results)} = model({_inputs(facts)})", f"loss = {shares}"]
+    return [f"{', '.join(results)} = model({_inputs(facts)})", *lines]
 
 
 def _inputs(facts: Facts) -> str:
@@ -332,20 +337,18 @@ def held_out_lines(context: Context, tail: Tail | None) -> list[str]:
         return []
     local = value_names(context.facts)
     names = ", ".join(local[f.name] for f in training.fields)
-    *before, last = _loss_lines(context, tail)
+    body = _loss_lines(context, tail)
     if len(training.loss) > 1:
-        shares = last.removeprefix("loss = ")
         what = "this rank's share of the loss, and its part of what shares are of"
-        body = [*before, f"return {shares}, 1 / (WORLD * ACCUMULATE)"]
+        body.append("return loss, 1 / (WORLD * ACCUMULATE)")
     else:
-        text, count = _local_sum(context, tail), _local_count(context)
         what = "this rank's sum of the loss, and how many terms are in it"
-        body = [*before, f"return {text}, {count}"]
+        body[-1] = f"return {_local_sum(context, tail)}, {_local_count(context)}"
     lines = ["def held_out_loss(model):", f'    """Of one batch: {what}."""']
-    lines += ["", f"    def loss({names}):"]
+    lines += ["", f"    def batch_loss({names}):"]
     for line in body:
         lines.extend(fit(line, 8))
-    return [*lines, "", "    return loss"]
+    return [*lines, "", "    return batch_loss"]
 
 
 def _local_sum(context: Context, tail: Tail | None) -> str:
