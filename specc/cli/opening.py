@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 from specc.check.ambient import Wishes
@@ -14,6 +15,9 @@ from specc.diagnostics import SpeccError
 from specc.syntax import tree
 from specc.syntax.parse import parse
 from specc.syntax.read import read_source
+
+SILENT_S = 5
+"""A silent rank waits before it ends: the agent then ends all others, and the first must speak."""
 
 
 def find_file(name: str | None, verb: str, folder: Path = Path()) -> Path:
@@ -86,4 +90,6 @@ def usable(spec: Checked, args: argparse.Namespace, environment: Environment) ->
     if environment.speaks:
         tell_findings(spec.diagnostics, args, environment)
     if spec.failed or (args.deny and spec.diagnostics):
+        if not environment.speaks:
+            time.sleep(SILENT_S)
         raise Faulty

@@ -51,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, environment: Environment) -> int:
     """0 when the training is done; 3 or 4 if something stopped it."""
     _check_flags(args)
+    if args.resume and args.file is None and args.resume.endswith(".spec"):
+        args.file, args.resume = args.resume, "latest"  # `run --resume FILE`
     asked = wishes(args, args.world or environment.world)
     spec = open_spec(args, environment, "run", asked)
     facts = spec.facts()

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from specc.diagnostics import SpeccError
-from specc.report.memory import memory
+from specc.plan.memory import memory
 from specc.targets import UNKNOWN
 
 if TYPE_CHECKING:

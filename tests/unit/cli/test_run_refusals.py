@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from specc.cli import opening
 from tests.checking import run_cli
 from tests.unit.cli.conftest import FAULTY
 
@@ -39,6 +40,28 @@ def test_there_must_be_something_to_resume(sound: Path) -> None:
 
     assert (code, out) == (2, "")
     assert err == "error: there is nothing to resume: the spec has no `save { .. }` in `train`\n"
+
+
+def test_a_file_behind_resume_is_the_spec(sound: Path) -> None:
+    code, _, err = run_cli(["run", "--resume", "run.spec"])
+
+    assert code == 2
+    assert "there is nothing to resume" in err
+
+
+def test_only_the_first_rank_speaks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bad.spec").write_text(FAULTY)
+    monkeypatch.setattr(opening, "SILENT_S", 0)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    told: list[str] = []
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        code, out, err = run_cli(["run", "bad.spec"])
+        assert (code, out) == (1, "")
+        told.append(err)
+
+    assert told[0].startswith("error[E0204]")
+    assert told[1] == ""
 
 
 @pytest.mark.parametrize(
