@@ -12,6 +12,7 @@ from specc.check.elements import check_elements
 from specc.check.externs import check_externs
 from specc.check.ground import Ground, ground
 from specc.check.layout import AxisReader, AxisRules
+from specc.check.memory import check_memory
 from specc.check.modules import Node, Unfolding, check_holds
 from specc.check.parameters import check_trained, parameters
 from specc.check.placement import Placement
@@ -90,6 +91,7 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
     )
     check_storage(facts, rules.compiled, report)
     check_target(facts, rules.dtypes, report)
+    check_memory(facts, report)
     warn_of_crossings(facts.mesh, facts.cluster, facts.layout, report)
     return facts
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from specc.plan.holding import HeldTensor
+from specc.plan.memory import memory
 from specc.report.folding import folded
-from specc.report.memory import memory
 from specc.report.quantities import bytes_text, sizes_text, table
 
 if TYPE_CHECKING:

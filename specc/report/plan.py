@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from specc.check.placement import local_sizes
 from specc.plan.collectives import collectives
 from specc.plan.hashes import hashes
+from specc.plan.memory import memory
 from specc.program.dims import show_shape
 from specc.report.folding import Fold, folded
-from specc.report.memory import memory
 from specc.report.notation import local_text, parameter_shape, value_shape
 from specc.report.quantities import bytes_text, sizes_text, table
 from specc.report.settings import constructor_text, setting_text

@@ -10,7 +10,7 @@ import specc
 from specc.plan.facts import Facts
 from specc.plan.holding import holding, local_sizes, shard_index
 from specc.report.folding import folded
-from specc.report.memory import memory
+from specc.plan.memory import memory
 from specc.report.notation import parameter_shape, split_by, value_shape
 from tests.repository import ROOT
 

@@ -12,7 +12,9 @@ from specc.vocabulary.find import find
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from specc.plan.facts import Facts
+    from specc.plan.facts import Facts, Unit
+
+ELEMENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
 @attrs.frozen
@@ -45,3 +47,25 @@ def memory(facts: Facts, held: Sequence[HeldTensor] | None = None) -> Memory:
         gradients=elements * STORED_BYTES,
         optimizer=elements * state_bytes,
     )
+
+
+def gathered_units(facts: Facts) -> tuple[Unit, ...]:
+    """Units that are whole together when backward ends: the root, and the largest of the others.
+
+    FSDP2 keeps the root whole from its forward to the end of backward, and gathers the others one
+    after the other.
+
+    Source: torch.distributed.fsdp.fully_shard, `reshard_after_forward` of the root.
+    """
+    units = facts.layout.storage.units
+    root = [unit for unit in units if unit.modules == ("",)]
+    others = [unit for unit in units if unit.modules != ("",)]
+    largest = max(others, key=lambda unit: gathered_bytes(facts, unit), default=None)
+    return (*root, *([largest] if largest is not None else []))
+
+
+def gathered_bytes(facts: Facts, unit: Unit) -> int:
+    """Bytes of a unit's parameters when they are whole, in the dtype that it computes in."""
+    named = {p.name: p for p in facts.parameters}
+    elements = sum(named[name].numel for name in unit.parameters)
+    return elements * ELEMENT_BYTES[unit.precision.params]
