@@ -32,7 +32,31 @@ def evaluate_sources(fields: tuple[Field, ...], scope: Scope) -> dict[str, Const
         if not isinstance(made, Unknown):
             sources[field.name] = made
             _check_fills(field, made, scope.report)
+    _check_files(fields, sources, scope.report)
     return sources
+
+
+def _check_files(
+    fields: tuple[Field, ...], sources: Mapping[str, Constructor], report: Report
+) -> None:
+    """Fields of files come from one source: the loop opens one."""
+    reading = [
+        field
+        for field in fields
+        if field.position == 0
+        and field.name in sources
+        and find("data", sources[field.name].name).results > 1
+    ]
+    for field in reading[1:]:
+        report.error(
+            "E0494",
+            field.source.span,
+            "this version of specc reads the fields of one source of files and cannot build "
+            "a second one yet",
+            "not built yet",
+            also=[(reading[0].source.span, "reads files")],
+            helps=["put both into one source, or fill the other fields with `randn` or `randint`"],
+        )
 
 
 def _check_fills(field: Field, source: Constructor, report: Report) -> None:

@@ -298,11 +298,14 @@ def _build(context: Context) -> list[str]:
     else:
         lines.append("    init_weights(model, INIT, SEED)")
     if ddp:
-        options = dict(facts.target.ddp_options(facts.training.accumulate))
-        if has_dropout(facts):
-            options["broadcast_buffers"] = False  # its keys are the same on every rank
+        options = facts.target.ddp_options(facts.training.accumulate)
         words = ", ".join(f"{name}={value}" for name, value in options.items())
         lines.extend(fit(f"model = DistributedDataParallel(model, {words})", 4))
+        if has_dropout(facts):
+            # the argument has another name since torch 2.13, which warns of the old one
+            lines.append(
+                "    model.broadcast_buffers = False  # dropout keys are alike on all ranks"
+            )
     lines.extend(fit(f"optimizer = {_optimizer(context)}", 4))
     return [*lines, "    return model, optimizer"]
 

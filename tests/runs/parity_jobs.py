@@ -1,6 +1,7 @@
 """Jobs of the parity tests: train a printed text on some ranks, keep all that can be compared."""
 
 import hashlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,11 +35,17 @@ class Training:
 
 
 def train(text: str, name: str, steps: int | None = None) -> Training:
-    """Train what a text says in the process group that exists.
+    """Train what a text says in the process group that exists; a FutureWarning is an error.
 
     Args:
         steps: the text's own number, or fewer.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        return trained(text, name, steps)
+
+
+def trained(text: str, name: str, steps: int | None) -> Training:
     module = load_text(text, name)
     device = torch.device("cpu")
     model, optimizer = module.build(device)

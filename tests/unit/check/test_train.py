@@ -317,3 +317,11 @@ def test_evaluation_needs_something_held_out() -> None:
         data('ids, labels = text("builtin", held_out = 0.1)', TEXT_DIMS, evaluate)
     ).training
     assert (held.evaluate_every, held.evaluate_batches) == (2, 2)
+
+
+def test_a_second_source_of_files_is_refused() -> None:
+    text = data('ids, labels = text("builtin")\n more, rest = tokens("x.bin")', TEXT_DIMS)
+    text = text.replace("(ids: i64[B, S])", "(ids: i64[B, S], more: i64[B, S])")
+    finding = only(findings(text), "E0494")
+    assert finding.labels[0].span.text == 'tokens("x.bin")'
+    assert finding.labels[1].span.text == 'text("builtin")'
