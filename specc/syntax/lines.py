@@ -129,7 +129,9 @@ class Indenter:
         if not self._is_balanced and line.is_at_left and first.text in DECLARATIONS:
             self._open.clear()
             self._level, self._last = 0, _NOTHING
-        goes_on = self._goes_on(first)
+        # As when faults are looked for: after a stray operator a declaration is one all the same.
+        declares = line.is_at_left and not self._open and first.text in DECLARATIONS
+        goes_on = self._goes_on(first) and not declares
         level = self._level + goes_on
         kind = None if goes_on or _is_sign(first, CLOSERS) else self._kind()
         self._is_fresh = kind is not None

@@ -188,6 +188,7 @@ def test_nothing_stays_nothing(text: str) -> None:
     ("text", "expected"),
     [
         ("dim a = = 1", "dim a = = 1\n"),
+        ("dim a = 1 +\nlet b = 2", "dim a = 1 +\nlet b = 2\n"),
         ("let a = b - > c", "let a = b - > c\n"),
         ("let a = 5 .5", "let a = 5 .5\n"),
         ("let a = 0. 02", "let a = 0. 02\n"),
