@@ -1,0 +1,164 @@
+"""The scripts for Moore Threads GPUs, proved as far as a machine without one can.
+
+First under fake tensors: what ranks of both nodes of 2 x 8 send in one step is what the Plan says.
+Second on the stand-in device: the lesson's scripts train there as they do on the cpu.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from specc import load
+from specc.plan.collectives import collectives
+from tests.repository import ROOT
+from tests.standin.build import environment as standin_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SPECS = ROOT / "specs"
+DTYPES = {"fp32": "float32", "bf16": "bfloat16"}
+COUNTED = ("all_gather", "reduce_scatter", "all_to_all")
+
+pytestmark = pytest.mark.run
+
+
+def small_longctx(folder: Path) -> Path:
+    """longctx.spec with two layers and small sizes on the same 4 x 4 mesh."""
+    for name in ("lib", "clusters"):
+        shutil.copytree(SPECS / name, folder / name)
+    text = (SPECS / "longctx.spec").read_text()
+    for old, new in (
+        ("vocab = 128_256, d = 4096, depth = 32", "vocab = 1024, d = 96, depth = 2"),
+        ("heads = 32, kv = 8, hd = d/heads, ff = 14_336", "heads = 8, kv = 4, hd = 16, ff = 208"),
+        ("dim S = 64K", "dim S = 256"),
+        ("chunk = 2K", "chunk = 32"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "longctx.spec"
+    path.write_text(text)
+    return path
+
+
+def planned(path: Path) -> Counter[tuple[str, str, str, int]]:
+    """Collectives of one step by kind, axes, dtype and bytes."""
+    counts: Counter[tuple[str, str, str, int]] = Counter()
+    for one in collectives(load(path, target="musa").facts()):
+        if one.kind in COUNTED:
+            counts[(one.kind, "*".join(one.axes), DTYPES[one.dtype], one.bytes)] += one.count
+    return counts
+
+
+def sent(script: Path, ranks: tuple[int, ...]) -> list[Counter[tuple[str, str, str, int]]]:
+    """What each of some ranks of 2 x 8 sends during one step of the script's own main()."""
+    command = [sys.executable, "-m", "tests.standin.fake", str(script), "--started"]
+    command += [word for rank in ranks for word in ("--rank", str(rank))]
+    command += ["--skip", "digest", "--skip", "save", "--set", "STEPS=1"]
+    variables = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        cwd=script.parent,
+        env={**os.environ, **variables},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return [counted(line["collectives"]) for line in lines]
+
+
+def counted(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, str, int]]:
+    """Rows of the recorder in the Plan's words."""
+    found: Counter[tuple[str, str, str, int]] = Counter()
+    for row in rows:
+        if row["kind"] in COUNTED:
+            axes = row["axis"].replace("_", "*")
+            found[(row["kind"], axes, row["dtype"], row["bytes"])] += row["count"]
+    return found
+
+
+@pytest.mark.timeout(900)
+def test_ranks_of_both_nodes_send_what_the_plan_says(tmp_path: Path) -> None:
+    path = small_longctx(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "books-0.bin").write_bytes(bytes(2 * 4000))
+    script = tmp_path / "longctx.py"
+    script.write_text(load(path, target="musa").script())
+    expected = planned(path)
+    assert {kind for kind, *_ in expected} == set(COUNTED)
+    assert sent(script, (0, 8, 15)) == [expected] * 3
+
+
+# Each spec at a size that two cores train: overrides, layout rules as they stand.
+LESSON = {
+    "toy_ddp": "din = 32, hid = 64, dout = 16",
+    "tinyllm": "d = 32, vocab = 64, S = 16, depth = 2",
+    "longctx": (
+        "mesh.dp = rest, mesh.cp = 2, depth = 2, d = 64, heads = 4, kv = 2, ff = 128, S = 64, "
+        "vocab = 256, train.accumulate = 1, "
+        "train.data { ids = randint(vocab), labels = randint(vocab) }"
+    ),
+}
+
+
+def metrics(script: Path, ranks: int, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The records of a script started by torchrun."""
+    log = script.with_suffix(f".{ranks}.jsonl")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc-per-node={ranks}", str(script)]
+    variables = {"METRICS": str(log), "OMP_NUM_THREADS": "1", "TORCH_COMPILE_DISABLE": "1"}
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        cwd=script.parent,
+        env={**environment, **variables},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("name", sorted(LESSON))
+def test_the_lesson_trains_on_the_stand_in_as_on_the_cpu(
+    name: str, ranks: int, tmp_path: Path
+) -> None:
+    records: dict[str, list[dict[str, Any]]] = {}
+    for target in ("cpu", "musa"):
+        folder = tmp_path / target
+        folder.mkdir()
+        script = folder / f"{name}.py"
+        script.write_text(lesson_script(name, target, ranks, folder))
+        environment = standin_environment() if target == "musa" else {**os.environ}
+        records[target] = metrics(script, ranks, environment)
+    assert len(records["cpu"]) == len(records["musa"]) >= 3
+    for cpu, musa in zip(records["cpu"], records["musa"], strict=True):
+        assert musa["loss"] == pytest.approx(cpu["loss"], rel=1e-5)
+        assert musa["grad_norm"] == pytest.approx(cpu["grad_norm"], rel=1e-5)
+    assert records["musa"][0]["weights"] == records["cpu"][0]["weights"]
+
+
+def lesson_script(name: str, target: str, ranks: int, folder: Path) -> str:
+    """A lesson spec in fp32 at a small size, as the script for one target."""
+    for part in ("lib", "clusters"):
+        shutil.copytree(SPECS / part, folder / part)
+    text = (SPECS / f"{name}.spec").read_text().replace("params = bf16", "params = fp32")
+    text += f"\nprofile small {{ {LESSON[name]}, train.steps = 4 }}\n"
+    path = folder / f"{name}.spec"
+    path.write_text(text)
+    return load(path, target=target, profile="small", world=ranks).script()
