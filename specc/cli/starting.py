@@ -7,8 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from specc.check.memory import needed
 from specc.diagnostics import SpeccError
-from specc.plan.memory import memory
 from specc.targets import UNKNOWN
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ def refuse_crowd(facts: Facts) -> None:
     """
     from specc.runtime.machine import why_not  # noqa: PLC0415  runtime is reached late
 
-    reason = why_not(facts.mesh.world, memory(facts).total, machine_of(facts))
+    machine = machine_of(facts)
+    if not machine.devices:
+        name = facts.target.name
+        raise SpeccError(f"target {name}: no device is here; `specc doctor --target {name}` looks")
+    reason = why_not(facts.mesh.world, needed(facts).total, machine)
     if reason is not None:
         raise SpeccError(reason)
 

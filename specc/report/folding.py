@@ -57,8 +57,9 @@ def folded(root: Module, paths: Iterable[str], key: Callable[[str], Hashable]) -
 
 def _pattern(path: str, known: dict[str, str]) -> str:
     """Of a module, or of a parameter: its module's, then its own name."""
-    if path in known:
-        return known[path]
-    module, _, name = path.rpartition(".")
-    above = known.get(module, module)
-    return f"{above}.{name}" if above else name
+    words = path.split(".")
+    for end in range(len(words), 0, -1):  # an extern has modules of its own below it
+        above = known.get(".".join(words[:end]))
+        if above is not None:
+            return ".".join([above, *words[end:]])
+    return path

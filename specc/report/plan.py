@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specc.check.memory import needed
 from specc.check.placement import local_sizes
-from specc.plan.collectives import collectives
+from specc.plan.collectives import DTYPE_BYTES, collectives
 from specc.plan.hashes import hashes
-from specc.plan.memory import memory
 from specc.program.dims import show_shape
 from specc.report.folding import Fold, folded
 from specc.report.notation import local_text, parameter_shape, value_shape
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from specc.program.program import Field
     from specc.vocabulary.record import Constructor
 
-BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 Row = tuple[str, str]
 
 
@@ -111,14 +110,16 @@ def _stored(facts: Facts) -> Iterator[Row]:
     more = f", and {buffers:,} elements of buffers" if buffers else ""
     yield "parameters", f"{trained:,} in {len(own)} tensors{more}"
     yield "stored", f"fp32, {_storage(facts)}"
-    used = memory(facts)
+    need = needed(facts)
     pieces = {
-        "weights": used.weights,
-        "gradients": used.gradients,
-        facts.training.optimizer.name: used.optimizer,
+        "weights": need.held.weights,
+        "gradients": need.held.gradients,
+        facts.training.optimizer.name: need.held.optimizer,
     }
+    if need.gathered:
+        pieces["gathered units"] = need.gathered
     listed = ", ".join(f"{name} {bytes_text(size)}" for name, size in pieces.items())
-    yield "memory", f"{bytes_text(used.total)} a rank before activations: {listed}"
+    yield "memory", f"{bytes_text(need.total)} a rank before activations: {listed}"
 
 
 def _storage(facts: Facts) -> str:
@@ -189,8 +190,8 @@ def _unit(kind: str, units: list[Unit], numel: dict[str, int]) -> str:
     params, reduce = unit.precision.params, unit.precision.reduce
     count = f"{len(units)} x {kind}" if len(units) > 1 else kind
     kept = {True: ", freed after forward", False: ", kept after forward", None: ""}[unit.reshard]
-    gathered = f"gathered as {params} {bytes_text(elements * BYTES[params])}"
-    reduced = f"reduced as {reduce} {bytes_text(elements * BYTES[reduce])}"
+    gathered = f"gathered as {params} {bytes_text(elements * DTYPE_BYTES[params])}"
+    reduced = f"reduced as {reduce} {bytes_text(elements * DTYPE_BYTES[reduce])}"
     return f"{count}: {elements:,} parameters, {gathered}, {reduced}{kept}"
 
 

@@ -9,8 +9,8 @@ import pytest
 import specc
 from specc.plan.facts import Facts
 from specc.plan.holding import holding, local_sizes, shard_index
-from specc.report.folding import folded
 from specc.plan.memory import memory
+from specc.report.folding import folded
 from specc.report.notation import parameter_shape, split_by, value_shape
 from tests.repository import ROOT
 
@@ -99,6 +99,17 @@ def test_memory_is_weights_gradients_and_state(longctx: Facts) -> None:
 
     assert (used.weights, used.gradients, used.optimizer) == (weights, weights, 2 * weights)
     assert used.total == 4 * weights
+
+
+def test_parts_inside_an_extern_fold_with_it() -> None:
+    facts = facts_of("extern")
+    names = [p.name for p in facts.parameters if "mixer" in p.name]
+    folds = folded(facts.model, names, lambda _: 0)
+
+    assert [fold.pattern for fold in folds] == [
+        "blocks.*.mixer.inside.weight",
+        "blocks.*.mixer.outside.weight",
+    ]
 
 
 def test_a_tied_tensor_is_held_once() -> None:
