@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.ambient import Wishes
-from specc.check.checked import Checked, read
+from specc.check.checked import Checked, check_file
 from specc.diagnostics import Diagnostic
 from specc.diagnostics.render import render
 from specc.emit.link import run_text, script
@@ -144,9 +144,18 @@ def load(
         SpeccError: the file cannot be read, or an override is no setting.
     """
     wishes = Wishes(target, profile, layout, tuple(overrides), world)
-    spec = Spec(read(Path(path), wishes, present))
+    spec = read(Path(path), wishes)
     spec.require()
     return spec
+
+
+def read(path: Path, wishes: Wishes) -> Spec:
+    """A spec with all that is wrong with it.
+
+    Raises:
+        SpeccError: the file cannot be read, or an override is no setting.
+    """
+    return Spec(check_file(path, wishes, present))
 
 
 def present() -> str:

@@ -98,7 +98,7 @@ class Checked:
         return any(finding.severity == "error" for finding in self._of_file)
 
 
-def read(path: Path, wishes: Wishes, present: Callable[[], str]) -> Checked:
+def check_file(path: Path, wishes: Wishes, present: Callable[[], str]) -> Checked:
     """A spec with all that is wrong with it.
 
     Args:

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from specc.check.checked import Checked, read
+from specc.check.checked import Checked, check_file
 from specc.cli.channels import tell, tell_findings
 from specc.cli.environment import Environment
 from specc.cli.flags import add_findings, add_situation, add_world, wishes
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
 
 
 def _read(path: Path, args: argparse.Namespace, environment: Environment) -> Checked:
-    return read(path, wishes(args, args.world or environment.world), present)
+    return check_file(path, wishes(args, args.world or environment.world), present)
 
 
 def _findings(spec: Checked, args: argparse.Namespace) -> tuple[Diagnostic, ...]:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from specc.check.ambient import Wishes
-from specc.check.checked import Checked, read
+from specc.check.checked import Checked, check_file
 from specc.cli.channels import tell_findings
 from specc.cli.environment import Environment
 from specc.cli.refusal import Faulty
@@ -69,7 +69,7 @@ def open_spec(
         Faulty: it has errors, or warnings that count as such.
         SpeccError: it cannot be read.
     """
-    spec = read(find_file(args.file, verb), wishes, present)
+    spec = check_file(find_file(args.file, verb), wishes, present)
     usable(spec, args, environment)
     return spec
 
