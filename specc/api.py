@@ -160,6 +160,6 @@ def read(path: Path, wishes: Wishes) -> Spec:
 
 def present() -> str:
     """Name of the device family of this machine."""
-    from specc.runtime.seen import detect  # noqa: PLC0415  runtime is reached late
+    from specc.runtime.detect import detect  # noqa: PLC0415  runtime is reached late
 
     return detect({}).name

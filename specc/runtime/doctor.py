@@ -7,10 +7,11 @@ import os
 import sys
 from collections.abc import Mapping
 
+from specc.runtime.detect import detect
 from specc.runtime.findings import Finding
 from specc.runtime.host import look_at_host
 from specc.runtime.installation import look_at_devices, look_at_plugin, look_at_tools, look_at_torch
-from specc.runtime.seen import Seen, detect, see
+from specc.runtime.seen import Seen, see
 from specc.targets import TARGETS, Target
 
 PYTHONS = ((3, 10), (3, 13))  # as pyproject.toml says

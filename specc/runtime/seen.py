@@ -6,16 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from specc.targets import TARGETS, Target
+from specc.targets import Target
 from specc.targets.symptom import VersionTool
-from specc.targets.troubles import TOOLS
 
 PROBE = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
 PROBE_S = 180  # importing torch on a loaded machine
@@ -54,19 +51,6 @@ class Seen:
     collectives: str | None = None
     error: str = ""
     plugin_breaks_torch: bool = False
-
-
-def detect(environ: Mapping[str, str]) -> Target:
-    """The device family whose plugin or tools are on this machine, else the CPU."""
-    plugins = {entry.value.partition(":")[0] for entry in entry_points(group="torch.backends")}
-    for target in TARGETS.values():
-        plugin = target.plugin.module if target.plugin else ""
-        if plugin and (plugin in plugins or find_spec(plugin)):
-            return target
-        tools = TOOLS.get(target.name, ())
-        if any(shutil.which(tool.command[0], path=environ.get("PATH")) for tool in tools):
-            return target
-    return TARGETS["cpu"]
 
 
 def see(target: Target, environ: Mapping[str, str]) -> Seen:

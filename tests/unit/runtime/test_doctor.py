@@ -9,6 +9,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from specc.runtime.detect import detect
 from specc.runtime.doctor import look_at_python
 from specc.runtime.findings import Finding, as_json, as_text, exit_code
 from specc.runtime.host import (
@@ -18,7 +19,7 @@ from specc.runtime.host import (
     look_at_shared_memory,
 )
 from specc.runtime.installation import look_at_devices, look_at_plugin, look_at_torch
-from specc.runtime.seen import Device, Seen, detect, tool_version
+from specc.runtime.seen import Device, Seen, tool_version
 from specc.targets import TARGETS
 from specc.targets.release import find_release, misfit
 from specc.targets.troubles import RELEASES, TOOLS
