@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.tensor import DTensor, _redistribute
 
 from specc.runtime.causes import is_consequence
 from specc.runtime.job import READY, Outcome, Task
@@ -103,4 +104,19 @@ def _clean_up() -> None:
     """End the process group and free the model, whose modules form reference cycles."""
     if dist.is_initialized():
         dist.destroy_process_group()
+    _forget_meshes()
     gc.collect()
+
+
+def _forget_meshes() -> None:
+    """Empty DTensor's memory of what its operations give.
+
+    It is looked up by the ranks and names of a mesh. A mesh of the next job that looks the same
+    would get the process groups of this one: they are gone, or other groups have their names by
+    then. Measured on torch 2.13.0; torch has no public function for this.
+    """
+    DTensor._op_dispatcher.sharding_propagator.propagate_op_sharding.cache.cache_clear()  # noqa: SLF001
+    _redistribute._gen_transform_infos.cache_clear()  # noqa: SLF001
+    clear_native = getattr(torch._C, "_clear_DTensor_sharding_propagator_cache", None)  # noqa: SLF001
+    if clear_native is not None:
+        clear_native()

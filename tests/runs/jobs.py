@@ -6,6 +6,8 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
 
 def add_ranks() -> float:
@@ -63,3 +65,15 @@ def end_the_group_oneself() -> bool:
     dist.barrier()
     dist.destroy_process_group()
     return dist.is_initialized()
+
+
+def gathered(other_groups: int) -> list[float]:
+    """A tensor sharded over pairs of ranks and gathered, with some process groups made before."""
+    for _ in range(other_groups):
+        dist.new_group([0])
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("outer", "inner"))
+    shards = distribute_tensor(torch.arange(5.0), mesh, [Replicate(), Shard(0)])
+    # torch remembers by mesh what an operation gives, and the result has the remembered mesh
+    result = shards.detach()
+    assert isinstance(result, DTensor)
+    return result.full_tensor().tolist()

@@ -24,6 +24,8 @@ SPECS = Path(__file__).parents[1] / "cases" / "parity"
 TOLERANCE = 1e-5
 SMALL = 1e-3  # share of the global norm below which a gradient's own norm says nothing
 
+TIMEOUT_S = 280  # of a job; seconds where nothing else runs, but a job may share its cores
+
 # AdamW divides by gradients that may be near zero and so amplifies rounding: weights are compared
 # after SGD, whose steps are linear in the gradients.
 SGD = "train.optimizer=SGD(lr = 0.05)"

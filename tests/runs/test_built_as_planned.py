@@ -19,6 +19,7 @@ from specc.diagnostics import SpeccError
 from specc.plan.holding import holding
 from specc.program.model import Chain, PartList
 from tests.runs import built_jobs as jobs
+from tests.runs.parity import TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from specc.plan.facts import Facts, Module
     from specc.runtime.pool import Pool
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "specs"
@@ -100,7 +101,7 @@ def test_what_is_built_is_what_is_planned(pool: Pool, case: Case) -> None:
     facts, text = case.facts_and_text()
     rank = facts.mesh.world - 1  # the last one has the shorter parts
     arguments = (text, case.path.stem, facts.mesh.world, rank, str(SPECS))
-    (built,) = pool.run(jobs.build, *arguments, world=1, timeout_s=110, group=False)
+    (built,) = pool.run(jobs.build, *arguments, world=1, timeout_s=TIMEOUT_S, group=False)
 
     assert built.tensors == tuple(planned_tensors(facts))
     assert built.tied == planned_ties(facts)
@@ -251,7 +252,7 @@ def test_longctx_builds_for_sixteen_ranks_on_a_laptop() -> None:
         [sys.executable, "-c", MEASURED, str(path)],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=TIMEOUT_S,
         check=False,
         cwd=ROOT,
     )

@@ -10,8 +10,9 @@ from torch import Tensor
 from specc.api import load
 from specc.runtime.pool import Pool
 from tests.runs import held_out_jobs as jobs
+from tests.runs.parity import TIMEOUT_S
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
 SPEC = Path(__file__).parents[1] / "cases" / "parity" / "held_out.spec"
 IGNORED = "cross_entropy(logits, labels, ignore = 32)"
@@ -24,7 +25,7 @@ MESHES = [(1, ()), (2, ()), (4, ("mesh.cp=2",)), (2, ("mesh.same=2",))]
 def scored(pool: Pool) -> tuple[Tensor, Tensor]:
     """Labels and logits of all held-out batches, on one rank."""
     text = load(SPEC, target="cpu", world=1).text()
-    ((_, pairs),) = pool.run(jobs.held_out, text, world=1, timeout_s=100)
+    ((_, pairs),) = pool.run(jobs.held_out, text, world=1, timeout_s=TIMEOUT_S)
     labels, logits = zip(*pairs, strict=True)
     return torch.cat(labels).flatten(), torch.cat(logits).flatten(0, 1)
 
@@ -47,7 +48,7 @@ def test_a_held_out_loss_is_the_mean_over_what_counts(
     path = tmp_path / "held_out.spec"
     path.write_text(SPEC.read_text(encoding="utf-8").replace(IGNORED, loss), encoding="utf-8")
     text = load(path, target="cpu", overrides=sets, world=world).text()
-    found = pool.run(jobs.held_out, text, world=world, timeout_s=100)
+    found = pool.run(jobs.held_out, text, world=world, timeout_s=TIMEOUT_S)
 
     assert [value.item() for value, _ in found] == pytest.approx(
         [expected(loss, *scored)] * world, rel=1e-6

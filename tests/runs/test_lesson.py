@@ -11,7 +11,7 @@ import torch
 
 from specc.api import InvalidSpecError, load
 from tests.runs import parity_jobs as jobs
-from tests.runs.parity import differences
+from tests.runs.parity import TIMEOUT_S, differences
 
 if TYPE_CHECKING:
     from specc.runtime.pool import Pool
@@ -29,11 +29,14 @@ def test_storage_over_dp_alone_means_copies_over_cp_whose_gradients_are_summed()
 
 
 @pytest.mark.run
+@pytest.mark.timeout(300)
 def test_storage_over_dp_alone_trains_what_one_rank_trains(pool: Pool) -> None:
     path = CASES / "storage_over_dp_under_cp.spec"
     whole = load(path, target="cpu", overrides=("mesh.dp=1", "mesh.cp=1"))
-    (expected,) = pool.run(jobs.train, whole.text(), "one", world=1, timeout_s=100)
-    found = pool.run(jobs.train, load(path, target="cpu").text(), "four", world=4, timeout_s=100)
+    (expected,) = pool.run(jobs.train, whole.text(), "one", world=1, timeout_s=TIMEOUT_S)
+    found = pool.run(
+        jobs.train, load(path, target="cpu").text(), "four", world=4, timeout_s=TIMEOUT_S
+    )
 
     assert {rank.bits for rank in found} == {found[0].bits}  # copies do not drift apart
     assert differences(found[0], expected) == []
@@ -54,12 +57,15 @@ def test_no_setting_binds_devices(words: str) -> None:
 
 
 @pytest.mark.run
+@pytest.mark.timeout(300)
 def test_ranks_draw_their_rows_of_one_batch(pool: Pool) -> None:
     path = CASES / "unseeded_data_per_rank.spec"
 
     def drawn(world: int) -> list[torch.Tensor]:
         text = load(path, target="cpu", world=world).text()
-        return pool.run(jobs.first_batch, text, "drawn", world=world, group=False, timeout_s=100)
+        return pool.run(
+            jobs.first_batch, text, "drawn", world=world, group=False, timeout_s=TIMEOUT_S
+        )
 
     (whole,) = drawn(1)
     for world in (2, 3):

@@ -9,9 +9,9 @@ import pytest
 
 from specc.runtime.pool import JobFailed, Pool
 from tests.runs import parity_jobs as jobs
-from tests.runs.parity import Mesh, differences, spec
+from tests.runs.parity import TIMEOUT_S, Mesh, differences, spec
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
 STEPS = 2
 ONE = Mesh(None, 1)
@@ -197,12 +197,12 @@ def one_rank(pool: Pool) -> dict[tuple[str, tuple[str, ...]], jobs.Training]:
     """What one rank does, for each spec with its overrides."""
     keys = sorted({(name, overrides) for name, _, overrides in PLACES})
     texts = [(spec(name, ONE, *sets).script(), name, STEPS) for name, sets in keys]
-    found = pool.run(jobs.trainings, texts, world=1, timeout_s=100)[0]
+    found = pool.run(jobs.trainings, texts, world=1, timeout_s=TIMEOUT_S)[0]
     return dict(zip(keys, found, strict=True))
 
 
 def trained(pool: Pool, script: str, name: str, mesh: Mesh) -> jobs.Training:
-    return pool.run(jobs.train, script, name, STEPS, world=mesh.world, timeout_s=100)[0]
+    return pool.run(jobs.train, script, name, STEPS, world=mesh.world, timeout_s=TIMEOUT_S)[0]
 
 
 @pytest.mark.parametrize(("name", "mesh", "sets"), PLACES, ids=str)

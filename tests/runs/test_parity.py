@@ -11,9 +11,17 @@ from specc.runtime.execute import train_records
 from specc.runtime.pool import Pool
 from tests.runs import parity_jobs as jobs
 from tests.runs import written_jobs as written
-from tests.runs.parity import TOLERANCE, Mesh, differences, disagreements, final_differences, texts
+from tests.runs.parity import (
+    TIMEOUT_S,
+    TOLERANCE,
+    Mesh,
+    differences,
+    disagreements,
+    final_differences,
+    texts,
+)
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
 REPOSITORY = Path(__file__).parents[2] / "specs"
 
@@ -60,7 +68,7 @@ CASES = [
 def one_rank(pool: Pool) -> dict[str, list[jobs.Training]]:
     """Each spec trained by one rank without any storage rule."""
     return {
-        name: pool.run(jobs.trainings, texts(name, ONE), world=1, timeout_s=100)[0]
+        name: pool.run(jobs.trainings, texts(name, ONE), world=1, timeout_s=TIMEOUT_S)[0]
         for name in MESHES
     }
 
@@ -70,7 +78,7 @@ def test_one_rank_trains_what_a_person_writes(
     pool: Pool, one_rank: dict[str, list[jobs.Training]], name: str, job: Callable
 ) -> None:
     text = texts(name, ONE)[0][0]
-    (expected,) = pool.run(job, text, world=1, timeout_s=100)
+    (expected,) = pool.run(job, text, world=1, timeout_s=TIMEOUT_S)
 
     assert differences(one_rank[name][0], expected) == []
 
@@ -79,7 +87,7 @@ def test_one_rank_trains_what_a_person_writes(
 def test_a_mesh_trains_what_one_rank_trains(
     pool: Pool, one_rank: dict[str, list[jobs.Training]], name: str, mesh: Mesh
 ) -> None:
-    by_rank = pool.run(jobs.trainings, texts(name, mesh), world=mesh.world, timeout_s=100)
+    by_rank = pool.run(jobs.trainings, texts(name, mesh), world=mesh.world, timeout_s=TIMEOUT_S)
 
     (adamw, sgd), (true_adamw, true_sgd) = by_rank[0], one_rank[name]
     assert differences(adamw, true_adamw) == []
@@ -90,9 +98,9 @@ def test_a_mesh_trains_what_one_rank_trains(
 
 def test_ranks_with_fewer_keys_than_ranks_share_copies(pool: Pool) -> None:
     few, one = Mesh("few", 4, (("cp", 4),)), Mesh(None, 1)
-    by_rank = pool.run(jobs.trainings, texts("llama", few, "kv=2"), world=4, timeout_s=100)
+    by_rank = pool.run(jobs.trainings, texts("llama", few, "kv=2"), world=4, timeout_s=TIMEOUT_S)
     (true_adamw, _), *_ = pool.run(
-        jobs.trainings, texts("llama", one, "kv=2"), world=1, timeout_s=100
+        jobs.trainings, texts("llama", one, "kv=2"), world=1, timeout_s=TIMEOUT_S
     )
 
     assert differences(by_rank[0][0], true_adamw) == []
@@ -129,7 +137,7 @@ def test_specs_of_the_repository_train_alike_on_one_rank_and_on_several(
         given = ("B=8", *FEWER.get(case.path, ()), *sets)
         path = REPOSITORY / f"{case.path}.spec"
         text = load(path, target="cpu", overrides=given, world=world).text()
-        return pool.run(train_records, text, "whole", 3, world=world, timeout_s=100)[0]
+        return pool.run(train_records, text, "whole", 3, world=world, timeout_s=TIMEOUT_S)[0]
 
     expected, found = records(1, case.one), records(*case.many)
 

@@ -105,3 +105,8 @@ def test_a_function_that_others_cannot_import_is_refused(pool: Pool) -> None:
 def test_an_unknown_job_is_a_failure(pool: Pool) -> None:
     with pytest.raises(JobFailed, match="has no attribute 'nothing'"):
         pool.run("tests.runs.jobs:nothing", world=1)
+
+
+def test_a_mesh_has_the_groups_of_its_own_job(pool: Pool) -> None:
+    for other_groups in (0, 3):
+        assert pool.run(jobs.gathered, other_groups, world=4) == [[0, 1, 2, 3, 4]] * 4

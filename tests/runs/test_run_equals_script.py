@@ -8,8 +8,9 @@ import pytest
 from specc.api import load
 from specc.runtime.pool import Pool
 from tests.runs import script_jobs as jobs
+from tests.runs.parity import TIMEOUT_S
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
 SPECS = Path(__file__).parents[2] / "specs"
 STEPS = 3
@@ -64,9 +65,13 @@ def test_a_script_trains_what_is_run(pool: Pool, tmp_path: Path, pair: Pair) -> 
     for name in ("run", "script"):
         tmp_path.joinpath(name).mkdir()
     folder, path = str(tmp_path / "run"), str(SPECS)
-    run = pool.run(jobs.run_text, spec.text(), "run", folder, path, world=pair.world, timeout_s=110)
+    run = pool.run(
+        jobs.run_text, spec.text(), "run", folder, path, world=pair.world, timeout_s=TIMEOUT_S
+    )
     folder = str(tmp_path / "script")
-    script = pool.run(jobs.run_script, spec.script(), folder, path, world=pair.world, timeout_s=110)
+    script = pool.run(
+        jobs.run_script, spec.script(), folder, path, world=pair.world, timeout_s=TIMEOUT_S
+    )
 
     (rows, hashes), *_ = run
     assert [row["step"] for row in rows] == list(range(STEPS))
