@@ -15,7 +15,8 @@ def own_module(seed: int, name: str, make: Callable[[], nn.Module]) -> nn.Module
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.manual_seed(key_number(seed, name))
         module = make()
-    module.drawn = {key: value.clone() for key, value in module.state_dict().items()}
+    drawn = {key: value.clone() for key, value in module.state_dict().items()}
+    vars(module)["drawn"] = drawn  # beside its parameters and buffers
     return module
 
 
@@ -24,7 +25,7 @@ def own_names(model: nn.Module) -> set[str]:
     return {
         f"{path}.{name}"
         for path, module in model.named_modules()
-        for name in getattr(module, "drawn", ())
+        for name in vars(module).get("drawn", ())
     }
 
 
@@ -32,7 +33,7 @@ def own_names(model: nn.Module) -> set[str]:
 def restore_own(model: nn.Module) -> None:
     """Give modules made by own_module their values back, on each rank the part that it keeps."""
     for module in model.modules():
-        drawn = module.__dict__.pop("drawn", None)
+        drawn = vars(module).pop("drawn", None)
         for name, tensor in module.state_dict(keep_vars=True).items() if drawn else ():
             local = tensor.to_local() if isinstance(tensor, DTensor) else tensor
             local.copy_(drawn[name][kept_slices(tensor)])

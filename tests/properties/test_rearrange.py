@@ -1,8 +1,9 @@
-"""`x as [..]` on the shards of a value gives the shards of the rearranged value, whatever is split."""
+"""`x as [..]` on shards of a value gives shards of the rearranged value, whatever is split."""
 
 from dataclasses import dataclass
 from itertools import product as coordinates
 from math import prod
+from typing import TYPE_CHECKING, cast
 
 import torch
 from hypothesis import given, settings
@@ -10,6 +11,9 @@ from hypothesis import strategies as st
 
 from specc.printing.rearrange import rearranged
 from specc.program.dims import Entry, Shape, names
+
+if TYPE_CHECKING:
+    from specc.printing.context import Context
 
 SIZES = (1, 2, 4, 6)
 
@@ -49,7 +53,9 @@ def cases(draw: st.DrawFn) -> tuple[Shape, Shape, dict[str, int], dict[str, int]
     return source, target, sizes, degrees
 
 
-def shard(value: torch.Tensor, shape: Shape, sizes: dict[str, int], place: dict[str, int]) -> torch.Tensor:
+def shard(
+    value: torch.Tensor, shape: Shape, sizes: dict[str, int], place: dict[str, int]
+) -> torch.Tensor:
     """The part of a value whose atoms are split in two, at one coordinate."""
     atoms = [name for entry in shape for name in names(entry)]
     value = value.reshape([sizes[atom] for atom in atoms])
@@ -60,6 +66,14 @@ def shard(value: torch.Tensor, shape: Shape, sizes: dict[str, int], place: dict[
     return value.reshape([prod(local[name] for name in names(entry)) for entry in shape])
 
 
+def evaluated(
+    sizes: dict[str, int], source: Shape, target: Shape, value: torch.Tensor
+) -> torch.Tensor:
+    """The value of the printed text."""
+    text = rearranged(cast("Context", Sizes(sizes)), "x", source, target)
+    return eval(text, {"x": value})  # noqa: S307  the text that is tested
+
+
 @given(cases())
 @settings(max_examples=400, deadline=None)
 def test_rearranging_a_shard_gives_the_shard_of_the_rearranged(
@@ -68,10 +82,9 @@ def test_rearranging_a_shard_gives_the_shard_of_the_rearranged(
     source, target, sizes, degrees = case
     shape = [prod(sizes[name] for name in names(entry)) for entry in source]
     whole = torch.arange(prod(shape)).reshape(shape)
-    expected = eval(rearranged(Sizes(sizes), "x", source, target), {"x": whole})  # type: ignore[arg-type]
+    expected = evaluated(sizes, source, target, whole)
     local = {a: sizes[a] // degrees.get(a, 1) for a in sizes}
-    text = rearranged(Sizes(local), "x", source, target)  # type: ignore[arg-type]
     for place in coordinates(range(2), repeat=len(degrees)):
         where = dict(zip(degrees, place, strict=True))
-        actual = eval(text, {"x": shard(whole, source, sizes, where)})
+        actual = evaluated(local, source, target, shard(whole, source, sizes, where))
         assert torch.equal(actual, shard(expected, target, sizes, where))

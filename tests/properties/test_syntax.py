@@ -47,6 +47,7 @@ def test_what_the_grammar_makes_parses_and_keeps_its_meaning_when_formatted(text
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @at_length
 @given(specs())
 def test_much_of_what_the_grammar_makes_parses(text: str) -> None:
