@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from types import ModuleType
 
@@ -52,7 +53,13 @@ def module_of(text: str, name: str) -> ModuleType:
     return module
 
 
-def steps_of(module: ModuleType) -> Iterator[object]:
-    """Records of the text's own build and train, its data drawn in a thread as main does."""
+def steps_of(module: ModuleType, *, drawn: int = 0) -> Iterator[object]:
+    """Records of the text's own build and train, its data drawn in a thread as main does.
+
+    Args:
+        drawn: so many batches are drawn beforehand and repeated; 0 draws a new one for each step.
+    """
     model, optimizer = module.build(CPU)
-    return module.train(model, optimizer, module.ahead(module.batches(CPU, 0)))
+    batches = module.batches(CPU, 0)
+    source = cycle(list(islice(batches, drawn))) if drawn else module.ahead(batches)
+    return module.train(model, optimizer, source)

@@ -110,7 +110,7 @@ def long_spec(lines: int = LONG_LINES) -> str:
 
 
 def time_long_file() -> str:
-    """Seconds of checking and of formatting a long file, in a process that is warm."""
+    """CPU seconds of checking and of formatting a long file, in a process that is warm."""
     path = Path(tempfile.mkdtemp(prefix="specc_bench_")) / "long.spec"
     path.write_text(format_text(long_spec()), encoding="utf-8")
     text = path.read_text(encoding="utf-8")
@@ -120,15 +120,15 @@ def time_long_file() -> str:
         "check": clocked(lambda: read(path, wishes).findings()),
         "fmt": clocked(lambda: format_text(text)),
     }
-    return table(f"A file of {text.count(chr(10)):,} lines, warm", paired(variants))
+    return table(f"A file of {text.count(chr(10)):,} lines, warm, CPU time", paired(variants))
 
 
 def time_emission() -> str:
-    """Seconds from checked facts to the text of a script, in a process that is warm."""
+    """CPU seconds from checked facts to the text of a script, in a process that is warm."""
     names = ("toy_ddp", "tinyllm", "longctx")
     specs = {name: load(ROOT / "specs" / f"{name}.spec", target="cpu") for name in names}
     variants = {name: clocked(spec.script) for name, spec in specs.items()}
-    return table("Emission, warm", paired(variants), "ms")
+    return table("Emission, warm, CPU time", paired(variants), "ms")
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ from benchmarks.steps import module_of, spec_of, steps_of, timed_steps
 
 STEPS = 5
 SMALL = ("din=256", "hid=512", "dout=128")
-TINY = ("d=128", "vocab=512", "S=64", "depth=4")
+TINY = ("d=64", "vocab=512", "S=32", "depth=4")
 
 
 def time_steps() -> str:
