@@ -52,8 +52,9 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     tell_findings(findings, args, environment, sys.stdout if is_product else None)
     if any(finding.severity == "error" for finding in findings) or (args.deny and findings):
         return FOUND
-    if not findings and not is_product:
-        tell("\n".join(_clean(spec) for spec in specs))
+    if not is_product:
+        word = "checked" if findings else "clean"
+        tell("\n".join(_verdict(spec, word) for spec in specs))
     return 0
 
 
@@ -80,13 +81,13 @@ def _merged(lists: list[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
     return list(found.values())
 
 
-def _clean(spec: Checked) -> str:
+def _verdict(spec: Checked, word: str) -> str:
     """`longctx.spec: clean on musa, with 16 ranks`."""
     if spec.situation is None or not spec.program or not spec.program.is_run:
-        return f"{spec.path}: clean (a library: no model or no train)"
+        return f"{spec.path}: {word} (a library: no model or no train)"
     ranks = " and ".join(str(world) for world in spec.worlds())
-    word = "rank" if ranks == "1" else "ranks"
-    return f"{spec.path}: clean on {spec.situation.target}, with {ranks} {word}"
+    unit = "rank" if ranks == "1" else "ranks"
+    return f"{spec.path}: {word} on {spec.situation.target}, with {ranks} {unit}"
 
 
 # ------------------------------------------------------------------------------------------- fix
