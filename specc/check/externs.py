@@ -5,11 +5,10 @@ from __future__ import annotations
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-import attrs
-
 from specc.check.expressions import evaluate
 from specc.check.names import Unknown
 from specc.check.settings import report_unknown
+from specc.check.texts import names_in
 from specc.diagnostics import nearest
 from specc.syntax import tree
 from specc.vocabulary.record import Constructor, SettingValue
@@ -19,21 +18,13 @@ if TYPE_CHECKING:
 
     from specc.check.expressions import Scope
     from specc.diagnostics import Report
+    from specc.plan.externs import ExternUse
     from specc.plan.facts import Facts
     from specc.program.program import Extern, Program
     from specc.source import Span
     from specc.targets import Target
 
 SETTINGS = ("call", "flops", "needs")
-
-
-@attrs.frozen
-class Use:
-    """One place that uses an extern; a call applies it to values without a part."""
-
-    extern: str
-    is_call: bool
-    span: Span = attrs.field(eq=False, repr=False)
 
 
 def check_externs(program: Program, targets: Mapping[str, Target], report: Report) -> None:
@@ -43,8 +34,11 @@ def check_externs(program: Program, targets: Mapping[str, Target], report: Repor
         _check_path(declared.path, report)
         _check_dims(declared, report)
         _check_order(declared, report)
+        names = {*(static.name for static in declared.statics), *program.dims, *program.lets}
         for setting in declared.settings:
             _check_setting(declared.name, setting, targets, report)
+            if setting.paths == (("flops",),):
+                _check_count(setting.value, names, report)
         if extern.is_function and (declared.init is not None or declared.weights):
             report.error(
                 "E0506",
@@ -84,7 +78,7 @@ def needed_targets(declared: tree.Extern) -> tuple[tuple[str, ...], Span] | None
     return None
 
 
-def check_uses(facts: Facts, uses: Iterable[Use], report: Report) -> None:
+def check_uses(facts: Facts, uses: Iterable[ExternUse], report: Report) -> None:
     """Report externs used as what they are not, or on a target that they do not run on."""
     for use in uses:
         extern = facts.program.externs[use.extern]
@@ -102,7 +96,7 @@ def check_uses(facts: Facts, uses: Iterable[Use], report: Report) -> None:
             )
 
 
-def _report_kind(use: Use, extern: Extern, report: Report) -> None:
+def _report_kind(use: ExternUse, extern: Extern, report: Report) -> None:
     if extern.is_function:
         title = f"`{use.extern}` is a function, and is used as a part"
         way = f"apply it where its value is due: `y = {use.extern}(x)`"
@@ -192,6 +186,15 @@ def _check_setting(
                 notes=[f"targets: {', '.join(targets)}"],
                 helps=[f"did you mean `{near}`?"] if near else [],
             )
+
+
+def _check_count(value: tree.Expr, names: set[str], report: Report) -> None:
+    """Report names in an expression that stand for nothing."""
+    for name in sorted(names_in(value) - names):
+        near = nearest(name, names)
+        helps = [f"did you mean `{near}`?"] if near else []
+        title = f"unknown dimension `{name}`"
+        report.error("E0201", value.span, title, "not declared", helps=helps)
 
 
 def _words(value: tree.Expr) -> tuple[tree.Name, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.check.externs import Use, check_uses
+from specc.check.externs import check_uses
 from specc.diagnostics import nearest
+from specc.plan.externs import extern_uses
 from specc.program import model
 from specc.program.dims import size
 from specc.program.walk import values_of
@@ -55,16 +56,7 @@ def check_target(facts: Facts, dtypes: Precisions, report: Report) -> None:
         lack = facts.target.lack(name, UNKNOWN, sizes)
         if lack is not None:
             report.add(lack.diagnostic(span))
-    check_uses(facts, _used_externs(facts), report)
-
-
-def _used_externs(facts: Facts) -> Iterator[Use]:
-    for module in facts.model.walk():
-        if isinstance(module.what, model.Foreign):
-            yield Use(module.what.extern, is_call=False, span=module.what.span)
-        for value in values_of(module.block.statements) if module.block is not None else ():
-            if isinstance(value, model.ApplyFunction) and value.foreign:
-                yield Use(value.function, is_call=True, span=value.span)
+    check_uses(facts, extern_uses(facts), report)
 
 
 def _asked(facts: Facts, dtypes: Precisions) -> Iterator[tuple[str, tuple[int, ...], Span]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import attrs
 
+from specc.plan.externs import extern_uses
 from specc.plan.flow import body_of, loss_arguments, sizes_of
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def _numerics(facts: Facts) -> Any:  # noqa: ANN401
     return {
         "parameters": sorted((_start(p) for p in facts.parameters), key=lambda row: row[0]),
         "modules": [_arithmetic(module, sizes) for module in facts.model.walk()],
+        "externs": sorted({_path(facts, use.extern) for use in extern_uses(facts)}),
         "fields": [
             [
                 f.name,
@@ -148,6 +150,12 @@ def _numerics(facts: Facts) -> Any:  # noqa: ANN401
         "seed": training.seed,
         "matmul": training.matmul,
     }
+
+
+def _path(facts: Facts, extern: str) -> tuple[str, str]:
+    """An extern as its uses name it, with what it names in Python."""
+    found = facts.program.externs[extern]
+    return extern, f"{found.module}:{found.attribute}"
 
 
 def _start(parameter: Parameter) -> list[Any]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.texts import entry_text, real_text, size_text
+from specc.plan.externs import extern_uses
 from specc.printing.names import Names
-from specc.program import model
 from specc.program.dims import names
-from specc.program.walk import values_of
 from specc.vocabulary.record import Constructor
 from specc.vocabulary.texts import number_text
 
@@ -52,16 +51,15 @@ class Context:
 
         Nothing else in the text has one of these names.
         """
-        program, modules = self.facts.program, list(self.facts.model.walk())
-        blocks = [module.block for module in modules if module.block is not None]
-        used = {module.type for module in modules if isinstance(module.what, model.Foreign)}
-        for value in (v for block in blocks for v in values_of(block.statements)):
-            if isinstance(value, model.ApplyFunction) and value.foreign:
-                used.add(value.function)
+        modules = self.facts.model.walk()
+        blocks = {module.block.name for module in modules if module.block is not None}
+        used = {use.extern for use in extern_uses(self.facts)}
         sizes = [*self.facts.dims, *(axis.name for axis in self.facts.mesh.axes)]
-        own = {block.name for block in blocks} | {name.upper() for name in sizes}
+        own = blocks | {name.upper() for name in sizes}
         found = Names(taken={*own, *FUNCTIONS, *LOOP})
-        externs = [(name, each) for name, each in program.externs.items() if name in used]
+        externs = [
+            (name, each) for name, each in self.facts.program.externs.items() if name in used
+        ]
         return {name: found.fresh(extern.attribute, name) for name, extern in externs}
 
     def place(self, span: Span) -> str:

@@ -19,11 +19,10 @@ from torch._subclasses.fake_tensor import (
 )
 
 from specc.diagnostics import Diagnostic, Report, nearest
+from specc.plan.externs import extern_uses
 from specc.plan.facts import Facts
-from specc.program import model
-from specc.program.dims import Entry, size
+from specc.program.dims import size
 from specc.program.program import Extern, Program
-from specc.program.walk import values_of
 from specc.runtime.beside import modules_beside
 from specc.runtime.extern_promises import Promises, Seen, compare
 from specc.source import Span
@@ -129,18 +128,10 @@ def _report_raised(
 def _bindings(facts: Facts) -> Iterator[Binding]:
     """Every binding of dims with which the model uses an extern, once."""
     seen: dict[Binding, None] = {}
-    for module in facts.model.walk():
-        if isinstance(module.what, model.Foreign):
-            seen[_binding(module.what.extern, module.what.dims, facts)] = None
-        for value in values_of(module.block.statements) if module.block is not None else ():
-            if isinstance(value, model.ApplyFunction) and value.foreign:
-                seen[_binding(value.function, value.dims, facts)] = None
+    for use in extern_uses(facts):
+        sizes = {dim: size(entry, facts.sizes) for dim, entry in use.dims.items() if dim != ".."}
+        seen[Binding(use.extern, tuple(sizes.items()))] = None
     yield from seen
-
-
-def _binding(extern: str, dims: Mapping[str, Entry], facts: Facts) -> Binding:
-    sizes = {name: size(entry, facts.sizes) for name, entry in dims.items() if name != ".."}
-    return Binding(extern, tuple(sizes.items()))
 
 
 # --------------------------------------------------------------------------------------- check

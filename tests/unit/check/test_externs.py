@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from specc.plan.hashes import hashes
 from tests.unit.check.specs import facts, findings, only, says
 
 OWN = """\
@@ -134,3 +135,15 @@ def test_sums_over_ranks_are_refused_and_not_forgotten() -> None:
     text = changed("split B\n", "split B\n  sum S\n", **CP)
     only(findings(text), "E0494")
     assert findings(changed("split B\n", "split B\n  sum S\n")) == ()
+
+
+def test_names_in_a_count_of_flops_are_known() -> None:
+    said = says(findings(changed("split B\n", "split B\n  flops = 2*S*state\n")), "E0201")
+    assert said == "unknown dimension `state` @ 2*S*state"
+    assert findings(changed("split B\n", "split B\n  flops = 2*S*d*width\n")) == ()
+
+
+def test_another_class_is_other_mathematics_and_the_same_checkpoint() -> None:
+    one, other = hashes(facts(spec())), hashes(facts(changed("own:Own", "own:Other")))
+    assert one.model == other.model
+    assert one.numerics != other.numerics
