@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch.distributed as dist
 
 import specc
 from specc.runtime.pool import Pool
@@ -51,6 +53,14 @@ class Mixer(nn.Module):
     def forward(self, x):
         return self.b(self.a(x))
 """
+
+
+@pytest.fixture(autouse=True)
+def no_group() -> Iterator[None]:
+    """A training that fails in this process leaves its group behind."""
+    yield
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 @pytest.fixture
