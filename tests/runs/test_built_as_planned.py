@@ -170,7 +170,7 @@ def planned_reshards(facts: Facts) -> dict[frozenset[str], bool]:
 
 
 def known_types(built: jobs.BuiltModel, facts: Facts) -> dict[str, str]:
-    """Class of each module but the model's own and those inside an extern, of which nobody knows."""
+    """Class of each module but the model and those inside an extern, of which nobody knows."""
     foreign = tuple(f"{m.path}." for m in facts.model.walk() if isinstance(m.what, Foreign))
     return {
         path: kind for path, kind in built.types.items() if path and not path.startswith(foreign)
