@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from benchmarks.paired import machine, paired, start_ranks, table
 from benchmarks.steps import module_of, spec_of, steps_of, timed_steps
 
-RANKS, STEPS = 2, 3
+RANKS, STEPS = 2, 2
 ROWS, WIDE, HIDDEN, OUT = 32, 2048, 4096, 1024
 
 
