@@ -119,7 +119,10 @@ class Classes:
         varying = self.varying.get(block.key, frozenset())
         is_root = module is self.context.facts.model
         forward = Forward(
-            self.context, module, varying, clones_views=is_root and self._is_plain_fsdp()
+            self.context,
+            module,
+            varying,
+            is_sharded_root=is_root and self.context.facts.layout.storage.kind != "ddp",
         )
         body = self._forward_lines(forward, self.tail if is_root else None)
         parts, groups = self._parts(module, varying)
@@ -131,11 +134,6 @@ class Classes:
         text.lines.append("")
         text.lines.extend(body)
         return text
-
-    def _is_plain_fsdp(self) -> bool:
-        """FSDP2 without a dtype of its own for results: then it wants results that are no views."""
-        facts = self.context.facts
-        return facts.layout.storage.kind != "ddp" and facts.model.precision.params == "fp32"
 
     def _constructor(self, text: ClassText, forward: Forward, parts: list[str]) -> list[str]:
         words = ", ".join(["self", *text.groups, *text.settings])

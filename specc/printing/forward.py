@@ -14,7 +14,7 @@ from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
 from specc.program.dims import size
-from specc.program.walk import reads
+from specc.program.walk import reads, type_of
 from specc.resolve.values import scalar_names
 from specc.vocabulary.texts import method
 
@@ -30,7 +30,8 @@ class Forward:
     Args:
         module: a module of the class; all of them print alike.
         varying: static settings that are constructor arguments of the class.
-        clones_views: whether results that are views of other tensors are copied.
+        is_sharded_root: whether FSDP2 wraps the class as the whole model; it warns of results that
+            are views of other tensors.
 
     Attributes:
         lines: the body so far, without indentation.
@@ -44,14 +45,14 @@ class Forward:
         module: Module,
         varying: frozenset[str],
         *,
-        clones_views: bool = False,
+        is_sharded_root: bool = False,
     ) -> None:
         assert module.block is not None
         self.context = context
         self.module = module
         self.block: BlockClass = module.block
         self.varying = varying
-        self.clones_views = clones_views
+        self.is_sharded_root = is_sharded_root
         self.locals = Names(taken=set(context.externs.values()))
         self.inputs = [self.locals.of(name) for name, _ in self.block.inputs]
         self.lines: list[str] = []
@@ -91,8 +92,15 @@ class Forward:
                     self.lines.append(f"return {', '.join(texts)}")
 
     def _result(self, value: model.Value) -> str:
-        text = self.expressions.code(value).text
-        return method(text, ".clone()") if self.clones_views and self._is_view(value) else text
+        return self.result(value, self.expressions.code(value).text)
+
+    def result(self, value: model.Value, text: str) -> str:
+        """Text of a result of the class; of a whole sharded model in fp32, and no view."""
+        if not self.is_sharded_root or type_of(value).dtype in ("i64", "bool"):
+            return text
+        if self.module.precision.params != "fp32":
+            return method(text, ".float()")
+        return method(text, ".clone()") if self._is_view(value) else text
 
     def _is_view(self, value: model.Value) -> bool:
         """Whether torch makes a value as a view of another tensor."""

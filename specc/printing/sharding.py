@@ -40,7 +40,7 @@ def shard_lines(context: Context) -> list[str]:
     storage = context.facts.layout.storage
     if storage.kind == "ddp":
         return []
-    policies = _policies(tuple(u for u in storage.units if u.modules != ("",)))
+    policies = _policies(storage.units)
     rule = f"  # {context.place(storage.rule)}" if storage.rule is not None else ""
     lines = [f"def shard(model, mesh):{rule}", *_shard_doc(context)]
     for name, precision in policies.items():
@@ -55,18 +55,14 @@ def shard_lines(context: Context) -> list[str]:
             what = modules[0] if len(modules) == 1 else f"[{', '.join(modules)}]"
             lines.extend(fit(f"fully_shard({what}, mesh=mesh{words})", indent))
     root = next(unit for unit in storage.units if unit.modules == ("",))
-    words = _unit_words(root, {})
-    if (root.precision.params, root.precision.reduce) != ("fp32", "fp32"):
-        policy = _policy_text(root.precision, ", output_dtype=torch.float32")
-        lines.extend(fit(f"root = {policy}", 4))
-        words = f", mp_policy=root{words}"
+    words = _unit_words(root, policies)
     lines.extend(fit(f"fully_shard(model, mesh=mesh{words})", 4))
     return lines
 
 
-def _policy_text(precision: Precision, more: str = "") -> str:
+def _policy_text(precision: Precision) -> str:
     words = f"param_dtype={DTYPES[precision.params]}, reduce_dtype={DTYPES[precision.reduce]}"
-    return f"MixedPrecisionPolicy({words}{more})"
+    return f"MixedPrecisionPolicy({words})"
 
 
 def _policies(units: tuple[Unit, ...]) -> dict[str, Precision]:

@@ -67,7 +67,7 @@ class Tail:
             '        """The logits; with labels, the sum of the loss over this rank, in chunks."""',
             *fit_body(before, 8),
             f"        if {labels} is None:",
-            f"            return {tail}({name})",
+            f"            return {forward.result(self.value, f'{tail}({name})')}",
             f"        return chunked_loss(self.loss, {name}, {labels}, LOSS_CHUNK)",
         ]
         if not single:

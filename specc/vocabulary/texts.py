@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from specc.vocabulary.record import Raw, SettingValue
-
-_SIMPLE = re.compile(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?(\.\w+\([^()]*\))*")
 
 
 def number_text(value: object) -> str:
@@ -31,7 +29,9 @@ def whole(value: object) -> int:
 
 def method(value: str, call: str) -> str:
     """`value.call()`, with the value in parentheses where Python needs them."""
-    return f"{value}{call}" if _SIMPLE.fullmatch(value) else f"({value}){call}"
+    node = ast.parse(value, mode="eval").body
+    atom = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return f"{value}{call}" if atom else f"({value}){call}"
 
 
 def arguments(*words: str, **settings: SettingValue | Raw) -> str:
