@@ -43,10 +43,7 @@ class Source:
 
 @attrs.frozen(eq=False, repr=False)
 class Span:
-    """A half-open range of characters of a source.
-
-    Never part of the equality of what carries it.
-    """
+    """A half-open range of characters of a source; what carries one is equal without it."""
 
     source: Source
     start: int

@@ -1,4 +1,1 @@
-"""Plain torch functions and modules that a training text calls.
-
-Their source is what a script carries.
-"""
+"""The torch code that a training text calls; its source is what a script carries."""

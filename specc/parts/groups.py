@@ -29,10 +29,7 @@ def freeze(model: nn.Module, patterns: Iterable[str]) -> None:
 def parameter_groups(
     model: nn.Module, special: Iterable[tuple[Mapping[str, Any], Iterable[str]]]
 ) -> list[dict[str, Any]]:
-    """The optimizer's groups.
-
-    One for each special setting, one for all other trained parameters.
-    """
+    """One group for each special setting, and one for all other trained parameters."""
     groups: list[dict[str, Any]] = [{"params": [], **settings} for settings, _ in special]
     rest: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():

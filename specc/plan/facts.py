@@ -85,10 +85,7 @@ class Precision:
 
 @attrs.frozen
 class Draw:
-    """How a parameter starts.
-
-    A word of the init vocabulary with evaluated settings (`uniform(bound)`, `normal(std)`).
-    """
+    """How a parameter starts: a word of the init vocabulary and its evaluated settings."""
 
     name: str
     settings: Mapping[str, SettingValue] = attrs.field(eq=False)

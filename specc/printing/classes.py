@@ -82,10 +82,7 @@ class Classes:
                 self._visit(child)
 
     def _signature(self, module: Module) -> Hashable:
-        """What makes two modules print alike.
-
-        Block, calls, and how each child is made and called.
-        """
+        """What makes two modules print alike: calls, and how each child is made and called."""
         assert module.block is not None
         key = module.block.key
         varying = self.varying.get(key, frozenset())

@@ -1,7 +1,4 @@
-"""The constants at the top of the text.
-
-Device, ranks, sizes, settings, in an order that Python can read.
-"""
+"""The constants at the top of the text, in an order that Python can read."""
 
 from __future__ import annotations
 
@@ -175,10 +172,7 @@ def _training(context: Context) -> list[Constant]:
 
 
 def seen(context: Context) -> Constant:
-    """`TOKENS` or `SAMPLES` of one step.
-
-    Positions of the first field, all but the last dim of floats.
-    """
+    """`TOKENS` or `SAMPLES` of one step: the first field's positions, without a feature dim."""
     fields = context.facts.training.fields
     kind = fields[0].type
     shape = kind.shape if kind.dtype == "i64" else kind.shape[:-1] or kind.shape

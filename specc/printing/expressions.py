@@ -159,10 +159,7 @@ class Expressions:
         return None
 
     def _dims(self, value: model.ApplyFunction) -> dict[str, str]:
-        """Texts of local sizes by letter, where this rank begins.
-
-        And what inferred functions need.
-        """
+        """Texts of local sizes and starts by letter, and what inferred functions need."""
         texts: dict[str, str] = {"dtype": DTYPES[self.forward.module.precision.params]}
         for letter, entry in value.dims.items():
             texts[letter] = self.context.local(entry)

@@ -7,10 +7,7 @@ OPEN, CLOSE = "([{", ")]}"
 
 
 def fit(text: str, indent: int = 0) -> list[str]:
-    """The lines of one logical line of Python.
-
-    None longer than 100 characters where brackets allow it.
-    """
+    """One logical line of Python as lines of at most 100 characters, if brackets allow it."""
     line = " " * indent + text
     if len(line) <= WIDTH:
         return [line]

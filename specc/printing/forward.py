@@ -1,7 +1,4 @@
-"""The forward of one class.
-
-Statements in order, collectives and recomputation on lines of their own.
-"""
+"""The forward of one class: its statements in order, collectives on lines of their own."""
 
 from __future__ import annotations
 
@@ -171,10 +168,7 @@ class Forward:
         return Code(names)
 
     def _carried(self, count: int, arguments: list[str]) -> list[str]:
-        """Names of the values that run through a list.
-
-        The assignment's own, or the inputs if they are names.
-        """
+        """Names of the values that run through a list: the assigned ones, or new ones."""
         if len(self.wanted) == count and "_" not in self.wanted:
             return [self.locals.of(name) for name in self.wanted]
         names: list[str] = []
@@ -263,10 +257,7 @@ class Forward:
 
 
 def _precisions(module: Module) -> frozenset[str]:
-    """Dtypes that a module wants its inputs in.
-
-    Its own as a block, those of its parts as a chain.
-    """
+    """Dtypes that a module wants its inputs in: a block its own, a chain those of its parts."""
     if isinstance(module.what, (model.Chain, model.PartList)):
         return frozenset(p for child in module.children for p in _precisions(child))
     if any(inner.parameters for inner in module.walk()):

@@ -60,10 +60,7 @@ def _periodic(items: list[str], count: str) -> str | None:
 
 
 def _common(pattern: list[str]) -> tuple[str, str, list[str]]:
-    """What all texts begin and end with, cut at the bounds of an argument.
-
-    And what lies between.
-    """
+    """What all texts begin and end with, up to the bounds of an argument, and what lies between."""
     first, last = min(pattern), max(pattern)
     begin = next(
         (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)

@@ -46,10 +46,7 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
 
 
 def ignored(facts: Facts) -> str | None:
-    """Field whose ignored entries make the count of the loss depend on the data.
-
-    None for a constant count.
-    """
+    """Field whose ignored entries make the loss's count depend on the data, if there is one."""
     for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
         record = find("losses", term.function)
         if record.ignore is not None and settings[record.ignore] != -100:
@@ -127,10 +124,7 @@ def _share(context: Context, text: str, number: int) -> str:
 
 
 def count_text(context: Context, number: int) -> str:
-    """Text of how many elements of the global batch, over all microbatches.
-
-    The mean of a term runs over.
-    """
+    """Text of the number of elements, over all microbatches, that a term is the mean of."""
     facts = context.facts
     term = facts.training.loss[number]
     shape = _counted(facts, number)

@@ -75,10 +75,7 @@ class Names:
         return self._given[name]
 
     def fresh(self, *wanted: str) -> str:
-        """The first of the wanted names that is free, or the last one with a number.
-
-        It is then taken.
-        """
+        """Take the first of the wanted names that is free, or the last one with a number."""
         last = wanted[-1] if wanted[-1][:1].isupper() else f"{wanted[-1]}_"
         candidates = [*wanted, *(f"{last}{number}" for number in range(2, 1000))]
         name = next(n for n in candidates if n not in self.taken and n not in reserved_names())

@@ -94,10 +94,7 @@ def _defined(statements: list[model.Statement]) -> list[str]:
 
 
 def _cut(statements: tuple[model.Statement, ...], keep: tuple[str, ...]) -> list[Segment]:
-    """Statements as segments.
-
-    Every kept call is a segment of its own, its arguments plain names.
-    """
+    """Statements as segments: a kept call, its arguments plain names, is one of its own."""
     segments = [Segment([], kept=False)]
     for statement in statements:
         hoisted, rest = _hoist(statement, keep)

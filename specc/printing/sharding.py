@@ -322,10 +322,7 @@ def _optimizer(context: Context) -> str:
 
 
 def group_lines(context: Context) -> list[str]:
-    """`FROZEN` and `GROUPS`.
-
-    Parameters that are not trained, or with optimizer settings of their own.
-    """
+    """`FROZEN` and `GROUPS`: parameters not trained, or with optimizer settings of their own."""
     facts = context.facts
     counts = list_counts(facts.model)
     own = [p for p in facts.parameters if p.trained and p.tied_to is None]

@@ -1,7 +1,4 @@
-"""A loss in chunks of tokens.
-
-The model's tail runs inside the loss, so logits exist for one chunk at a time.
-"""
+"""A loss in chunks of tokens: the model's tail runs inside it, logits exist chunk by chunk."""
 
 from __future__ import annotations
 
@@ -42,10 +39,7 @@ class Tail:
     statements: tuple[model.Statement, ...]
 
     def print_into(self, forward: Forward) -> list[str]:
-        """The methods `forward(ids, labels=None)`, `tail` where it is more than one part.
-
-        And `loss`.
-        """
+        """The methods `forward(ids, labels=None)`, `loss`, and `logits` for a longer tail."""
         forward.print_statements(self.statements)
         entry = forward.expressions.code(self.entry).text
         name = entry if entry.isidentifier() else _reused(entry, forward)
@@ -77,19 +71,13 @@ class Tail:
 
 
 def _reused(entry: str, forward: Forward) -> str:
-    """A name for the value that enters the tail.
-
-    That of the one value it is made of, if it is one.
-    """
+    """A name for the value that enters the tail: that of the value it is made of, if one."""
     read = {word for word in re.findall(r"(?<![.\w])\w+", entry) if word in forward.locals.taken}
     return read.pop() if len(read) == 1 else forward.locals.fresh("x", "h", "y", "z")
 
 
 def find_tail(facts: Facts) -> Tail | None:
-    """The tail of the first loss term, if it asks for chunks.
-
-    The checker has refused what has none.
-    """
+    """The tail, if a loss term asks for chunks; the checker has refused what has none."""
     for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
         record = find("losses", term.function)
         if record.chunk is not None and settings.get(record.chunk):
@@ -114,10 +102,7 @@ def _tail(facts: Facts, logits: str, labels: str, loss: str, settings: dict[str,
 
 
 def _inlined(value: model.Value, statements: list[model.Statement]) -> model.Value:
-    """The value with the names of the last assignments replaced by what they hold.
-
-    As far as the tail reaches.
-    """
+    """The value with names replaced by what they were assigned, as far as the tail reaches."""
     while statements:
         last = statements[-1]
         if not (isinstance(last, model.Assign) and len(last.names) == 1):

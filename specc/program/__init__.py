@@ -1,4 +1,1 @@
-"""The Program: names resolved, types known, sizes symbolic, `repeat` folded.
-
-The same on every mesh.
-"""
+"""The Program: names resolved, types known, sizes symbolic; the same on every mesh."""

@@ -174,10 +174,7 @@ class PartValue:
 
 @attrs.frozen
 class Scalar:
-    """A number in a value expression.
-
-    A literal, a dim, a let, a static setting, or constant functions of them.
-    """
+    """A number in a value expression: literals, dims, lets, settings and functions of them."""
 
     expr: tree.Expr
     span: Span = attrs.field(eq=False, repr=False)

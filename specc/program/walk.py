@@ -1,7 +1,4 @@
-"""Walking value expressions.
-
-Operands, everything inside, types, and one value in another's place.
-"""
+"""Walking value expressions: operands, all that is inside, types, replacement."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Blocks under a binding.
-
-Instantiation, inference of dims at the first call, checking of bodies.
-"""
+"""Blocks under a binding: their classes, and dims inferred at the first call."""
 
 from __future__ import annotations
 
@@ -48,10 +45,7 @@ class Blocks:
         leading: tuple[Entry, ...] | None,
         span: Span,
     ) -> BlockClass:
-        """The class of a block whose dims are all bound.
-
-        Raises Unresolved if its body does not hold.
-        """
+        """The class of a block under its binding; raises Unresolved if its body does not hold."""
         block = home.block
         identity = (id(block), tuple(sorted(formals.items())), leading)
         self._refuse_recursion(block, span)

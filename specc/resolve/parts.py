@@ -342,10 +342,7 @@ def _is_on(record: PartRecord, name: str, given: dict[str, Given], bound: Bound)
 
 
 def settled(part: Draft) -> Leaf | Instance | Foreign | Chain | PartList:
-    """The part with every block settled.
-
-    All uses must have been applied or settled by name before.
-    """
+    """The part with every block settled; `Blocks.apply` or `settle` must have run before."""
     match part:
         case Leaf():
             return part

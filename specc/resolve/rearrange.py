@@ -39,10 +39,7 @@ def rearrange(
 
 
 def _target(bound: Bound, shape: Shape, written: tree.Shape) -> Shape:
-    """The entries as written.
-
-    `..` stands for what the block's signature says, or for the leading dims that stay.
-    """
+    """The entries as written, `..` replaced by the leading dims of the block's input."""
     if bound.leading is None and any(isinstance(e, tree.Others) for e in written.entries):
         fixed = len([e for e in written.entries if not isinstance(e, tree.Others)])
         bound.report.error(

@@ -54,10 +54,7 @@ def check_dtype(
 def infer_dims(
     written: tree.Type, given: ValueType, free: set[str], formals: dict[str, Entry]
 ) -> tuple[Entry, ...] | None:
-    """Bind free dims that stand alone in a written type to the entries of a value.
-
-    The entries of `..`.
-    """
+    """Bind free dims that stand alone in a written type; returns the entries of its `..`."""
     entries = written.shape.entries
     shape = given.shape
     leading = None

@@ -318,10 +318,7 @@ def scalar_names(expr: tree.Expr) -> list[str]:
 
 
 def broadcast(one: Shape, two: Shape) -> Shape | None:
-    """The shape of an elementwise result, broadcast by name.
-
-    The smaller one's dims all occur, in order, in the larger.
-    """
+    """The shape of an elementwise result: the smaller one's dims occur, in order, in the larger."""
     larger, smaller = (one, two) if len(one) >= len(two) else (two, one)
     if len(one) == len(two):
         pairs = list(zip(one, two, strict=True))

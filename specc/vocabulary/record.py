@@ -1,7 +1,4 @@
-"""The records of the vocabulary.
-
-What a name takes and gives, how an axis may split it, what it prints.
-"""
+"""Records: what a name takes and gives, how an axis may split it, what it prints."""
 
 from __future__ import annotations
 

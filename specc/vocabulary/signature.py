@@ -58,10 +58,7 @@ def _operands(text: str) -> tuple[Operand, ...]:
 
 
 def match(operand: Operand, shape: Shape, binding: Binding) -> str | None:
-    """Bind the operand's letters to a shape.
-
-    A letter that does not fit is returned, `#` for a wrong rank.
-    """
+    """Bind letters to a shape; gives the letter that does not fit, `#` for another rank."""
     letters: Sequence[str] = operand.letters
     entries: Sequence[Entry] = shape
     if letters and letters[0] == "..":

@@ -1,7 +1,4 @@
-"""`ids, labels = tokens("data/*.bin", shuffle = true, dtype = uint16)`.
-
-Raw token ids, memory-mapped.
-"""
+"""`ids, labels = tokens("data/*.bin")`: raw token ids, memory-mapped."""
 
 from __future__ import annotations
 

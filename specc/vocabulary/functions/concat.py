@@ -1,7 +1,4 @@
-"""`concat(a, b, over = D)`.
-
-Values side by side in their last dim, or in the dim that is defined as their sum.
-"""
+"""`concat(a, b, over = D)`: values side by side, in a dim that is then their sum."""
 
 from __future__ import annotations
 
