@@ -32,6 +32,12 @@ GENERAL = (
         "torch._inductor.cpp_builder",
     ),
     Symptom(
+        r"(torchinductor|InductorError).*: (file too short|invalid ELF header)",
+        "a compilation that was stopped has left a broken file in torch.compile's cache",
+        "delete the file that the error names, or set TORCHINDUCTOR_CACHE_DIR to an empty folder",
+        "torch._inductor.codecache",
+    ),
+    Symptom(
         r"Bus error|unable to (write|mmap|open) .*(shm|shared memory)|/dev/shm.*No space left"
         r"|No space left on device.*/dev/shm",
         "the shared memory of this machine or container is full",
