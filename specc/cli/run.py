@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
         return _emit(spec, args)
     if environment.rank is not None:
         return _rank(spec, args, environment)
-    enlarged = with_ranks(spec)
+    enlarged = with_ranks(spec, trains=not args.dry_run)
     if enlarged is not spec:
         usable(enlarged, args, environment)
     if args.dry_run:

@@ -18,15 +18,27 @@ if TYPE_CHECKING:
     from specc.runtime.machine import Machine
 
 
-def with_ranks(spec: Checked) -> Checked:
+def with_ranks(spec: Checked, *, trains: bool) -> Checked:
     """The spec for the ranks that this machine starts, where neither person nor spec says how many.
 
-    A rank for each device; on a CPU, the smallest world in which all rules act.
+    A rank for each device; on a CPU, the smallest world in which all rules act, also where the
+    spec is meant for a cluster: this machine is not it.
+
+    Args:
+        trains: whether ranks are started; lines to copy need no device on this machine.
     """
     facts = spec.facts()
-    if len(spec.worlds()) < 2 or not facts.target.binds_device:
+    worlds = spec.worlds()
+    if len(worlds) < 2:
         return spec
-    devices = machine_of(facts).devices
+    if not facts.target.binds_device:
+        return spec if facts.mesh.world == worlds[0] else spec.in_world(worlds[0])
+    try:
+        devices = machine_of(facts).devices
+    except SpeccError:
+        if trains:
+            raise
+        devices = 0
     return spec.in_world(devices) if devices else spec
 
 

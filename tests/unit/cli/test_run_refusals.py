@@ -109,6 +109,24 @@ def test_launch_lines_of_one_node(sound: Path) -> None:
     assert out == "torchrun --standalone --nproc-per-node=4 -m specc run run.spec --target cpu\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "ranks"),
+    [
+        (["longctx.spec", "--target", "cpu", "--profile", "smoke"], 4),  # not the cluster's 16
+        (["tinyllm.spec", "--target", "cpu"], 2),
+        (["tinyllm.spec", "--target", "musa"], 2),  # no device is here, and none is needed
+    ],
+)
+def test_an_open_mesh_takes_the_ranks_of_this_machine(
+    specs: Path, arguments: list[str], ranks: int
+) -> None:
+    code, out, _ = run_cli(["run", *arguments, "--dry-run"])
+
+    assert code == 0
+    assert f" --nproc-per-node={ranks} " in out
+    assert out.count("\n") == 1
+
+
 def test_a_target_that_is_not_here_is_told_with_a_way_out(specs: Path) -> None:
     code, out, err = run_cli(["run", "longctx.spec"])
 
