@@ -10,20 +10,22 @@ from typing import NamedTuple
 _QUOTES = r"'\u2018-\u201f\uff02\uff07"
 # The rest of a line; a carriage return alone ends none.
 _LINE = r"(?:[^\r\n]|\r(?!\n))*"
+# The same up to its last character that is not blank: what formatting may add stays outside.
+_WORDS = r"(?:[ \t\r]*[^ \t\r\n])*"
 _LEXEME = re.compile(
     r"""
       (?P<newline>\r?\n)
     | (?P<space>[ \t]+)
     | (?P<comment>\#LINE)
     | (?P<string>"(?:\\.|[^"\\\n])*")
-    | (?P<open_string>"LINE)
+    | (?P<open_string>"WORDS)
     | (?P<number>[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*)
     | (?P<name>[^\W\d]\w*)
     | (?P<sign>->|==|!=|<=|>=|\.\.|[-+*/%<>=:.,;(){}\[\]])
     | (?P<quoted>[QUOTES][^\r\n"QUOTES]*[QUOTES])
-    | (?P<wide_comment>\uff03LINE)
+    | (?P<wide_comment>\uff03WORDS)
     | (?P<odd>.)
-    """.replace("QUOTES", _QUOTES).replace("LINE", _LINE),
+    """.replace("QUOTES", _QUOTES).replace("LINE", _LINE).replace("WORDS", _WORDS),
     re.VERBOSE | re.DOTALL,
 )
 

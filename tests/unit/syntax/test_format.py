@@ -203,6 +203,9 @@ def test_nothing_stays_nothing(text: str) -> None:
         ("}\n}\ndim a=1\n", "}\n}\ndim a = 1\n"),
         ("# a\r# b\n", "# a\r# b\n"),
         ("dim a = 1\r\ndim b = 2\r\r\n", "dim a = 1\r\ndim b = 2\r \r\n"),
+        ('"a\r', '"a\r \n'),
+        ('"a\r\r\nb', '"a\r \r\nb\r\n'),
+        ("＃a\r", "＃a\r \n"),
     ],
 )
 def test_texts_that_do_not_parse_are_formatted_as_far_as_they_go(text: str, expected: str) -> None:
