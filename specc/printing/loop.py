@@ -305,7 +305,10 @@ def main_lines(context: Context) -> list[str]:
     if training.save_every is not None:
         lines.append('        if (row["step"] + 1) % SAVE_EVERY == 0 or row["step"] + 1 == STEPS:')
         lines.append('            save(model, optimizer, row["step"] + 1, SAVE_DIR, SAVE_KEEP)')
-    return [*lines, "    log.summary()", "    dist.barrier()", "    dist.destroy_process_group()"]
+    lines += ["    log.summary()", "    dist.barrier()"]
+    if facts.layout.storage.kind == "ddp":
+        lines.append("    del model  # a reducer that outlives its group can hang while it ends it")
+    return [*lines, "    dist.destroy_process_group()"]
 
 
 def _timeout(seconds: float) -> str:

@@ -71,8 +71,13 @@ class Built:
         return ahead(self.module.batches(*self._sources, start))
 
     def close(self) -> None:
-        """End the process group if it was made for this training; all ranks must call it."""
+        """End the process group if it was made for this training; all ranks must call it.
+
+        The weights stay; a model that sends something in `forward` or `backward` has ended too.
+        """
         if self.owns_group and dist.is_initialized():
+            for name in ("logger", "reducer"):  # of DDP: each can hang if it outlives the group
+                vars(self.model).pop(name, None)
             dist.destroy_process_group()
 
     def __enter__(self) -> "Built":  # noqa: PYI034  typing.Self came with Python 3.11
