@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
+from collections.abc import Iterator, Sequence
 from random import Random
 
+import attrs
 from hypothesis import strategies as st
-from hypothesis.extra.lark import from_lark
 from lark import Lark
+from lark.grammar import NonTerminal, Symbol, Terminal
 
 from specc.resources import grammar_text
 
@@ -37,17 +41,76 @@ DECLARATIONS = ("dims", "block", "model", "extern", "mesh", "layout", "train", "
 """Rules of the grammar whose text is a file by itself."""
 
 
-def _made_by(grammar: Lark, start: str) -> st.SearchStrategy[str]:
-    """Texts of one rule; the strategies of terminals that it does not use are left out."""
-    used = {terminal.name for terminal in grammar.grammar.compile([start], ())[0]}
-    explicit = {name: strategy for name, strategy in _terminals().items() if name in used}
-    return from_lark(grammar, start=start, explicit=explicit)
+BUDGET = 120  # choices between expansions; after them each rule takes its shortest one
+
+
+@attrs.frozen
+class _Rules:
+    """Rules of the grammar: for each its expansions, the one that ends soonest first."""
+
+    expansions: dict[Symbol, list[Sequence[Symbol]]]
+    terminals: dict[Symbol, st.SearchStrategy[str]]
+
+
+def _rules(grammar: Lark, start: str) -> _Rules:
+    terminals, rules, _ = grammar.grammar.compile([start], ())
+    texts: dict[Symbol, st.SearchStrategy[str]] = {
+        Terminal(terminal.name): st.from_regex(terminal.pattern.to_regexp(), fullmatch=True)
+        for terminal in terminals
+    }
+    texts |= {Terminal(name): made for name, made in _terminals().items()}
+    expansions: dict[Symbol, list[Sequence[Symbol]]] = {}
+    for rule in rules:
+        expansions.setdefault(rule.origin, []).append(rule.expansion)
+    depths: dict[Symbol, float] = dict.fromkeys(expansions, math.inf) | dict.fromkeys(texts, 0)
+
+    def depth(expansion: Sequence[Symbol]) -> float:
+        return 1 + max((depths[symbol] for symbol in expansion), default=0)
+
+    for _ in expansions:  # a depth is known after at most as many rounds as there are rules
+        depths |= {symbol: min(map(depth, found)) for symbol, found in expansions.items()}
+    return _Rules({origin: sorted(found, key=depth) for origin, found in expansions.items()}, texts)
+
+
+@attrs.frozen
+class _Node:
+    symbol: Symbol
+    parts: list[_Node] = attrs.field(factory=list)
+
+    def leaves(self) -> Iterator[Symbol]:
+        if self.symbol.is_term:
+            yield self.symbol
+        for part in self.parts:
+            yield from part.leaves()
+
+
+@st.composite
+def _texts(draw: st.DrawFn, rules: _Rules, start: str) -> str:
+    """Texts of one rule, with space wherever the grammar ignores it.
+
+    It grows level by level, so that the choices do not all go into its first expression.
+    """
+    root = _Node(NonTerminal(start))
+    growing = deque([root])
+    left = BUDGET
+    while growing:
+        node = growing.popleft()
+        if node.symbol.is_term:
+            continue
+        ways = rules.expansions[node.symbol]
+        is_chosen = len(ways) > 1 and left > 0
+        left -= is_chosen
+        way = draw(st.sampled_from(ways)) if is_chosen else ways[0]
+        node.parts.extend(map(_Node, way))
+        growing.extend(node.parts)
+    space = _terminals()["_WS"]
+    return "".join(draw(space) + draw(rules.terminals[leaf]) for leaf in root.leaves())
 
 
 def specs() -> st.SearchStrategy[str]:
     """Texts that the grammar makes."""
     grammar = Lark(grammar_text(), parser="lalr", lexer="contextual")
-    return st.one_of([_made_by(grammar, start) for start in ("start", *DECLARATIONS)])
+    return st.one_of([_texts(_rules(grammar, start), start) for start in ("start", *DECLARATIONS)])
 
 
 PIECES = (

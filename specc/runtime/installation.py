@@ -32,7 +32,7 @@ def _failed_import(target: Target, seen: Seen) -> tuple[Finding, ...]:
     symptom = explain(seen.error)
     last = seen.error.splitlines()[-1]
     text = f"{last} ({symptom.cause})" if symptom else last
-    plugin = target.plugin.module if target.plugin else "torch"
+    plugin = target.plugin.module if target.plugin else "plugin of torch"
     remedy = symptom.remedy if symptom else "run `python -c 'import torch'` to see the whole error"
     if seen.torch is None:
         return (Finding("torch", "missing", text, remedy),)

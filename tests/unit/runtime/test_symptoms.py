@@ -66,7 +66,7 @@ ANYWHERE = [
     ("ModuleNotFoundError: No module named 'torch'", "torch is not installed"),
     ("RuntimeError: The server socket has failed to bind to [::]:29500. EADDRINUSE", "port"),
     ("InvalidCxxCompiler: No working C++ compiler found", "C++ compiler"),
-    ("ImportError: /tmp/torchinductor_me/2q/c2qx.main.so: file too short", "was stopped"),
+    ("ImportError: /scratch/torchinductor_me/2q/c2qx.main.so: file too short", "was stopped"),
     ("RuntimeError: unable to write to file </torch_42>: /dev/shm No space left", "shared memory"),
     ("OSError: [Errno 24] Too many open files", "limit of open files"),
     ("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory", "not enough"),
