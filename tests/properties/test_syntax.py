@@ -1,11 +1,13 @@
-"""Whatever the text: it is read or reported, in linear time, and its format changes no meaning."""
+"""Whatever the text: it is read or reported, with linear work; its format changes no meaning."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,7 +25,7 @@ TEXTS = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("specs/**
 # What the grammar leaves open and a text made by it may get wrong: units, editions, places.
 OPEN = {"E0106", "E0108", "E0109", "E0123", "E0124", "E0125", "E0127"}
 
-quickly = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quickly = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 at_length = settings(quickly, max_examples=400)
 
 
@@ -86,9 +88,9 @@ def broken(seed: int) -> str:
 
 
 @pytest.mark.parametrize("first", range(0, 500, 50))
-def test_broken_texts_are_read_without_an_exception_in_a_second(first: int) -> None:
+def test_broken_texts_are_read_without_an_exception(first: int) -> None:
     for seed in range(first, first + 50):
-        assert check_broken_text(broken(seed)) < 1, seed
+        check_broken_text(broken(seed))
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
@@ -136,21 +138,28 @@ GROWING: dict[str, Callable[[int], str]] = {
 }
 
 
-def seconds(action: Callable[[str], object], text: str) -> float:
-    """Least processor time of two runs."""
-    times: list[float] = []
-    for _ in range(2):
-        start = time.process_time()
+def calls(action: Callable[[str], object], text: str) -> int:
+    """Calls of functions, Python's and C's: what an action does, whatever else the machine does."""
+    count = 0
+
+    def see(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
         action(text)
-        times.append(time.process_time() - start)
-    return min(times)
+    finally:
+        sys.setprofile(before)
+    return count
 
 
 @pytest.mark.parametrize("action", [read, format_text], ids=["read", "format"])
 @pytest.mark.parametrize("make", GROWING.values(), ids=GROWING)
-def test_time_grows_with_the_text_and_not_faster(
+def test_work_grows_with_the_text_and_not_faster(
     make: Callable[[int], str], action: Callable[[str], object]
 ) -> None:
-    small, large = seconds(action, make(100)), seconds(action, make(400))
-    # Four times the text: linear work takes 4 times as long, quadratic work 16 times.
-    assert large < 9 * small + 0.05
+    small, large = calls(action, make(100)), calls(action, make(400))
+    # Four times the text: linear work makes 4 times the calls, quadratic work 16 times.
+    assert large < 5 * small

@@ -1,7 +1,7 @@
 """The scripts for Moore Threads GPUs, proved as far as a machine without one can.
 
 First under fake tensors: what ranks of both nodes of 2 x 8 send in one step is what the Plan says.
-Second on the stand-in device: the lesson's sharded scripts train there as they do on the cpu.
+Second on the stand-in device: the lesson's scripts train there as they do on the cpu.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def test_ranks_of_both_nodes_send_what_the_plan_says(tmp_path: Path) -> None:
     assert sent(script, (0, 8, 15)) == [expected] * 3
 
 
-# Each spec at a size that two cores train. DDP is not among them: its reducer wants pinned host
-# memory, which the stand-in device does not have.
+# Each spec at a size that two cores train.
 LESSON = {
+    "toy_ddp": "din = 64, hid = 128, dout = 32",
     "tinyllm": "d = 32, vocab = 64, S = 16, depth = 2",
     "longctx": (
         "mesh.dp = rest, mesh.cp = 2, depth = 2, d = 64, heads = 4, kv = 2, ff = 128, S = 64, "

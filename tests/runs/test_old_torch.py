@@ -12,6 +12,7 @@ import venv
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 import specc
@@ -88,14 +89,25 @@ def script(name: str) -> tuple[str, int]:
     return spec.script(), spec.facts().mesh.world
 
 
-def run(python: Path, name: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+@attrs.frozen
+class Done:
+    """What a training ended with, and what its ranks wrote, one rank after the other."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(python: Path, name: str, folder: Path) -> Done:
     """Train with that Python's torchrun, isolated from this checkout; records go to the folder."""
     text, ranks = script(name)
     path = folder / f"{name}.py"
     path.write_text(text, encoding="utf-8")
     torchrun = [python, "-I", "-m", "torch.distributed.run", "--standalone"]
-    return subprocess.run(
-        [*torchrun, f"--nproc-per-node={ranks}", path],
+    # a file for each rank and stream, for native code writes its lines in pieces
+    logs = ["--redirects=3", f"--log-dir={folder / 'logs'}"]
+    done = subprocess.run(
+        [*torchrun, *logs, f"--nproc-per-node={ranks}", path],
         cwd=folder,
         env={**os.environ, "METRICS": str(folder / "metrics.jsonl"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -103,6 +115,11 @@ def run(python: Path, name: str, folder: Path) -> "subprocess.CompletedProcess[s
         timeout=400,
         check=False,
     )
+    out, err = (
+        "".join(log.read_text() for log in sorted((folder / "logs").rglob(f"{stream}.log")))
+        for stream in ("stdout", "stderr")
+    )
+    return Done(done.returncode, done.stdout + out, done.stderr + err)
 
 
 def rows(folder: Path) -> Rows:
@@ -118,17 +135,17 @@ def newest(tmp_path_factory: pytest.TempPathFactory) -> Any:
     def trained(name: str) -> Rows:
         folder = tmp_path_factory.mktemp(name)
         done = run(Path(sys.executable), name, folder)
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         return rows(folder)
 
     return trained
 
 
-def noise(done: "subprocess.CompletedProcess[str]") -> list[str]:
+def noise(done: Done) -> list[str]:
     """Lines that the script has not written itself; what gloo of torch 2.9 says is known."""
     known = re.compile(CHATTER.decode())
-    out = [x for x in done.stdout.splitlines() if not known.match(x) and not RECORDS.match(x)]
-    return out + done.stderr.splitlines()
+    out = [x for x in done.out.splitlines() if not known.match(x) and not RECORDS.match(x)]
+    return out + done.err.splitlines()
 
 
 @pytest.mark.parametrize(("version", "name"), TRAINED)
@@ -136,7 +153,7 @@ def test_a_script_trains_as_under_the_newest_torch(
     version: str, name: str, newest: Any, tmp_path: Path
 ) -> None:
     done = run(interpreter(version), name, tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert noise(done) == []
     found, expected = rows(tmp_path), newest(name)
     assert [row["step"] for row in found] == [row["step"] for row in expected]
@@ -151,6 +168,6 @@ def test_a_script_trains_as_under_the_newest_torch(
 
 def test_torch_2_7_refuses_hsdp_over_gloo_and_trains_nothing_wrong(tmp_path: Path) -> None:
     done = run(interpreter("2.7.1"), "hsdp", tmp_path)
-    assert done.returncode != 0
-    assert "Cannot use ReduceOp.AVG with Gloo" in done.stderr
+    assert done.code != 0
+    assert "Cannot use ReduceOp.AVG with Gloo" in done.err
     assert rows(tmp_path) == []

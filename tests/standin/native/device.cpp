@@ -220,12 +220,12 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   at::Generator getNewGenerator(c10::DeviceIndex index) const override {
     return new_generator(index < 0 ? this_device : index);
   }
-  // All host memory is reachable: pinning allocates and changes nothing.
+  // All host memory is reachable: it is as good as pinned, and pinning changes nothing.
   c10::Allocator* getPinnedMemoryAllocator() const override {
     return c10::GetDefaultCPUAllocator();
   }
   bool isPinnedPtr(const void*) const override {
-    return false;
+    return true;
   }
   // FSDP frees and refills the storage of its gathered parameters.
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {

@@ -50,7 +50,6 @@ def test_the_check_for_conflicts_finds_one(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_no_two_terminals_match_the_same_text() -> None:
-    pytest.importorskip("interegular")
     assert grammar.make_parser(grammar_text(), strict=True)
 
 
