@@ -5,9 +5,18 @@ import signal
 import time
 
 import torch
+import torch._dynamo
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+
+from specc.runtime.execute import train_records
+
+
+def uncompiled_records(text: str, name: str) -> list[dict[str, float | str]]:
+    """The records of a training whose compiled parts run eagerly."""
+    with torch._dynamo.config.patch(disable=True):
+        return train_records(text, name)
 
 
 def add_ranks() -> float:

@@ -20,10 +20,13 @@ import pytest
 from specc import load
 from specc.plan.collectives import collectives
 from tests.repository import ROOT
+from tests.runs.jobs import uncompiled_records
 from tests.standin.build import environment as standin_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from specc.runtime.pool import Pool
 
 SPECS = ROOT / "specs"
 DTYPES = {"fp32": "float32", "bf16": "bfloat16"}
@@ -115,7 +118,7 @@ LESSON = {
 
 def metrics(script: Path, ranks: int, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """The records of a script started by torchrun."""
-    log = script.with_suffix(f".{ranks}.jsonl")
+    log = script.with_suffix(".jsonl")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += [f"--nproc-per-node={ranks}", str(script)]
     variables = {"METRICS": str(log), "OMP_NUM_THREADS": "1", "TORCH_COMPILE_DISABLE": "1"}
@@ -136,29 +139,30 @@ def metrics(script: Path, ranks: int, environment: Mapping[str, str]) -> list[di
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("name", sorted(LESSON))
 def test_the_lesson_trains_on_the_stand_in_as_on_the_cpu(
-    name: str, ranks: int, tmp_path: Path
+    name: str, ranks: int, tmp_path: Path, pool: Pool
 ) -> None:
-    records: dict[str, list[dict[str, Any]]] = {}
-    for target in ("cpu", "musa"):
-        folder = tmp_path / target
-        folder.mkdir()
-        script = folder / f"{name}.py"
-        script.write_text(lesson_script(name, target, ranks, folder))
-        environment = standin_environment() if target == "musa" else {**os.environ}
-        records[target] = metrics(script, ranks, environment)
-    assert len(records["cpu"]) == len(records["musa"]) >= 3
-    for cpu, musa in zip(records["cpu"], records["musa"], strict=True):
+    spec = lesson_spec(name, tmp_path)
+    text = {
+        target: load(spec, target=target, profile="small", world=ranks).script()
+        for target in ("cpu", "musa")
+    }
+    expected = pool.run(uncompiled_records, text["cpu"], name, world=ranks)[0]
+    script = tmp_path / f"{name}.py"
+    script.write_text(text["musa"])
+    found = metrics(script, ranks, standin_environment())
+    assert len(found) == len(expected) >= 3
+    for musa, cpu in zip(found, expected, strict=True):
         assert musa["loss"] == pytest.approx(cpu["loss"], rel=1e-5)
         assert musa["grad_norm"] == pytest.approx(cpu["grad_norm"], rel=1e-5)
-    assert records["musa"][0]["weights"] == records["cpu"][0]["weights"]
+    assert found[0]["weights"] == expected[0]["weights"]
 
 
-def lesson_script(name: str, target: str, ranks: int, folder: Path) -> str:
-    """A lesson spec in fp32 at a small size, as the script for one target."""
+def lesson_spec(name: str, folder: Path) -> Path:
+    """A lesson spec in fp32, with a profile `small`."""
     for part in ("lib", "clusters"):
         shutil.copytree(SPECS / part, folder / part)
     text = (SPECS / f"{name}.spec").read_text().replace("params = bf16", "params = fp32")
     text += f"\nprofile small {{ {LESSON[name]}, train.steps = 4 }}\n"
     path = folder / f"{name}.spec"
     path.write_text(text)
-    return load(path, target=target, profile="small", world=ranks).script()
+    return path

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import venv
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import attrs
 import pytest
 
 import specc
+from specc.runtime.pool import Pool
 from specc.targets.troubles import CHATTER
 from tests.repository import ROOT
 
@@ -128,15 +128,13 @@ def rows(folder: Path) -> Rows:
 
 
 @pytest.fixture(scope="module")
-def newest(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def newest(pool: Pool) -> Any:
     """Records of a script under the torch of these tests, trained once."""
 
     @functools.cache
     def trained(name: str) -> Rows:
-        folder = tmp_path_factory.mktemp(name)
-        done = run(Path(sys.executable), name, folder)
-        assert done.code == 0, done.err
-        return rows(folder)
+        text, ranks = script(name)
+        return pool.run("specc.runtime.execute:train_records", text, name, world=ranks)[0]
 
     return trained
 
