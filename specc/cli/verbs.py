@@ -13,6 +13,7 @@ VERBS = {
     "fmt": "format specs in place",
     "build": "build and shard the model once; print what one rank holds, or any stage before",
     "run": "train",
+    "verify": "train on every mesh of a few ranks, and compare",
     "emit": "print the standalone training script",
     "explain": "what a code means; where a value comes from",
     "init": "write a commented spec to start from",

@@ -25,7 +25,9 @@ _LEXEME = re.compile(
     | (?P<quoted>[QUOTES][^\r\n"QUOTES]*[QUOTES])
     | (?P<wide_comment>\uff03WORDS)
     | (?P<odd>.)
-    """.replace("QUOTES", _QUOTES).replace("LINE", _LINE).replace("WORDS", _WORDS),
+    """.replace("QUOTES", _QUOTES)
+    .replace("LINE", _LINE)
+    .replace("WORDS", _WORDS),
     re.VERBOSE | re.DOTALL,
 )
 

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from specc.api import InvalidSpecError, load
+from specc.runtime.differences import differences
 from tests.runs import parity_jobs as jobs
-from tests.runs.parity import TIMEOUT_S, differences
+from tests.runs.parity import TIMEOUT_S
 
 if TYPE_CHECKING:
     from specc.runtime.pool import Pool

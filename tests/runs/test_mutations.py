@@ -7,9 +7,10 @@ import re
 import attrs
 import pytest
 
+from specc.runtime.differences import differences
 from specc.runtime.pool import JobFailed, Pool
 from tests.runs import parity_jobs as jobs
-from tests.runs.parity import TIMEOUT_S, Mesh, differences, spec
+from tests.runs.parity import TIMEOUT_S, Mesh, spec
 
 pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 

@@ -7,19 +7,17 @@ import attrs
 import pytest
 
 from specc.api import load
+from specc.runtime.differences import (
+    TOLERANCE,
+    differences,
+    disagreements,
+    final_differences,
+)
 from specc.runtime.execute import train_records
 from specc.runtime.pool import Pool
 from tests.runs import parity_jobs as jobs
 from tests.runs import written_jobs as written
-from tests.runs.parity import (
-    TIMEOUT_S,
-    TOLERANCE,
-    Mesh,
-    differences,
-    disagreements,
-    final_differences,
-    texts,
-)
+from tests.runs.parity import TIMEOUT_S, Mesh, texts
 
 pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 

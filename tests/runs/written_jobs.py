@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from specc.runtime.execute import load_text
-from tests.runs.parity_jobs import Training, batches, weights, whole_gradients
+from specc.runtime.observed import Training, weights, whole_gradients
+from tests.runs.parity_jobs import batches
 
 
 class LlamaBlock(nn.Module):

@@ -36,7 +36,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from tests.standin.collectives import Recorder
+from specc.runtime.recorder import Recorder
 
 HERE = Path(__file__).resolve().parent
 REDUCTIONS = ("SUM", "AVG", "MIN", "MAX", "PRODUCT")

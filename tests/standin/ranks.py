@@ -20,8 +20,8 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.distributed_c10d import _get_default_group
 from torch.distributed.tensor import DTensor
 
+from specc.runtime.recorder import Recorder
 from tests.standin import training
-from tests.standin.collectives import Recorder
 
 
 def train() -> dict[str, Any]:

@@ -33,7 +33,7 @@ from tests.unit.docs.markdown import FENCE, Block, all_blocks, blocks, pages, te
 
 CODE = re.compile(r"E\d{4}")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
-NEEDS_TORCH = {"run", "doctor"}  # what they print depends on the machine
+NEEDS_TORCH = {"run", "doctor", "verify"}  # what they print depends on the machine
 
 
 def named(found: list[Block]) -> list[object]:

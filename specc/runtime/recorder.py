@@ -1,13 +1,15 @@
 """Counts the collectives of a run by kind, mesh axis, dtype and size."""
+# ruff: noqa: ANN401, SLF001  operators and their arguments have no types that torch exports
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from math import prod
 from typing import Any
 
+import attrs
 import torch
 import torch.distributed as dist
-from attrs import frozen
 from torch._C._distributed_c10d import _resolve_process_group
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
@@ -47,7 +49,7 @@ KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
 LOCAL = {"wait_tensor", "check_for_nan", "_wrap_tensor_autograd"}
 
 
-@frozen
+@attrs.frozen
 class Collective:
     """One collective of this rank; `num_bytes` is that of the larger of its two buffers."""
 
@@ -73,10 +75,23 @@ class Recorder(TorchDispatchMode):
 
     def add_mesh(self, mesh: DeviceMesh) -> None:
         """Names the groups that the axes of a mesh make; the fewest axes name a group."""
-        for axes, ranks in groups_of(mesh):
-            known = self.axes.get(ranks)
+        coordinate, names = mesh.get_coordinate(), mesh.mesh_dim_names
+        if coordinate is not None and names is not None:
+            self._add(names, mesh.mesh, coordinate)
+
+    def add_axes(self, sizes: Mapping[str, int], rank: int) -> None:
+        """Names the groups of a mesh that is not made yet: its axes, outermost first."""
+        names = tuple(name for name, size in sizes.items() if size > 1)
+        degrees = tuple(sizes[name] for name in names)
+        if names:
+            ranks = torch.arange(prod(degrees)).view(degrees)
+            self._add(names, ranks, (ranks == rank).nonzero()[0].tolist())
+
+    def _add(self, names: Sequence[str], ranks: torch.Tensor, coordinate: Sequence[int]) -> None:
+        for axes, group in _groups_of(names, ranks, coordinate):
+            known = self.axes.get(group)
             if known is None or len(axes) < len(known):
-                self.axes[ranks] = axes
+                self.axes[group] = axes
 
     def axis_name(self, ranks: Sequence[int]) -> str:
         """The mesh axes that a group of ranks spans."""
@@ -109,17 +124,20 @@ class Recorder(TorchDispatchMode):
             return
         if name not in KIND_OF:
             raise NotImplementedError(f"no kind of collective for the operator {func}")
+        ranks = _group_ranks(func, args, kwargs)
+        if len(ranks) == 1:
+            return  # nothing is sent
         # The outputs of c10d operators are among their arguments; functional ones return theirs.
         sides = [*args, *kwargs.values(), *([out] if func.namespace != "c10d" else [])]
-        buffers = [[leaf for leaf in tree_leaves(side) if is_tensor(leaf)] for side in sides]
-        largest = max(buffers, key=buffer_bytes)
+        buffers = [[leaf for leaf in tree_leaves(side) if _is_tensor(leaf)] for side in sides]
+        largest = max(buffers, key=_buffer_bytes)
         kind = KIND_OF[name]
         is_empty = kind == "barrier" or not largest
         collective = Collective(
             kind=kind,
-            axis=self.axis_name(group_ranks(func, args, kwargs)),
+            axis=self.axis_name(ranks),
             dtype="" if is_empty else str(largest[0].dtype).removeprefix("torch."),
-            num_bytes=0 if is_empty else buffer_bytes(largest),
+            num_bytes=0 if is_empty else _buffer_bytes(largest),
         )
         self.counts[collective] += 1
 
@@ -132,15 +150,15 @@ class Recorder(TorchDispatchMode):
         return sorted(rows, key=lambda row: tuple(map(str, row.values())))
 
 
-def is_tensor(value: object) -> bool:
+def _is_tensor(value: object) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def buffer_bytes(tensors: Sequence[torch.Tensor]) -> int:
+def _buffer_bytes(tensors: Sequence[torch.Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def group_ranks(func: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
+def _group_ranks(func: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
     """The global ranks of the group that an operator runs in."""
     names = [argument.name for argument in func._schema.arguments]
     given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
@@ -151,16 +169,11 @@ def group_ranks(func: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
     return tuple(dist.get_process_group_ranks(group))
 
 
-def groups_of(mesh: DeviceMesh) -> list[tuple[tuple[str, ...], frozenset[int]]]:
+def _groups_of(
+    names: Sequence[str], mesh: torch.Tensor, coordinate: Sequence[int]
+) -> Iterator[tuple[tuple[str, ...], frozenset[int]]]:
     """For every choice of mesh axes, the ranks that differ from this one in these axes only."""
-    coordinate = mesh.get_coordinate()
-    names = mesh.mesh_dim_names
-    if coordinate is None or names is None:
-        return []
-    groups = []
     for count in range(1, len(names) + 1):
         for dims in combinations(range(len(names)), count):
             place = tuple(slice(None) if dim in dims else at for dim, at in enumerate(coordinate))
-            ranks = frozenset(mesh.mesh[place].flatten().tolist())
-            groups.append((tuple(names[dim] for dim in dims), ranks))
-    return groups
+            yield tuple(names[dim] for dim in dims), frozenset(mesh[place].flatten().tolist())
