@@ -274,6 +274,7 @@ CAPABILITIES = {
     "fsdp2": "FSDP2",
     "hsdp": "FSDP2 over two mesh axes (HSDP)",
     "ulysses": "Ulysses",
+    "ring": "ring attention",
     "overlap": "FSDP2 communicates beside compute",
     "fused_attention": "attention without S x S scores",
     "fused_attention_heads": "the same, heads larger than 128",

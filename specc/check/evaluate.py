@@ -10,6 +10,7 @@ from specc.check.cluster import warn_of_crossings
 from specc.check.coverage import check_axes, check_storage
 from specc.check.elements import check_elements
 from specc.check.externs import check_externs
+from specc.check.graphs import check_graphs
 from specc.check.ground import Ground, ground
 from specc.check.layout import AxisReader, AxisRules
 from specc.check.memory import check_memory
@@ -90,6 +91,7 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
         training=trained,
     )
     check_storage(facts, rules.compiled, report)
+    check_graphs(facts, report)
     check_target(facts, rules.dtypes, report)
     check_memory(facts, report)
     warn_of_crossings(facts.mesh, facts.cluster, facts.layout, report)

@@ -65,9 +65,9 @@ def meshes(spec: Checked, most: int) -> Iterator[Candidate]:
         named = dict(zip((axis.name for axis in facts.mesh.axes), sizes, strict=True))
         axes = (f"mesh.{name} = {size}" for name, size in _with_products(facts, named).items())
         more = overrides([*frozen, *axes], Report())
-        situation = attrs.evolve(
-            spec.situation, world=prod(sizes), overrides=(*spec.situation.overrides, *more)
-        )
+        paths = {override.path for override in more}
+        kept = [each for each in spec.situation.overrides if each.path not in paths]
+        situation = attrs.evolve(spec.situation, world=prod(sizes), overrides=(*kept, *more))
         yield Candidate(named, spec.in_situation(situation))
 
 

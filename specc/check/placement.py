@@ -45,6 +45,9 @@ def local_sizes(
     return tuple(size(entry, sizes) // mesh.degree(axes_of(entry, splits)) for entry in shape)
 
 
+NOT_IN_A_RING = ("window", "cap")
+
+
 class Placement:
     """Checks one layout's splits against every use of a split dim.
 
@@ -198,9 +201,26 @@ class Placement:
         return list(found)
 
     def _check_method(self, method: Method, call: ApplyFunction) -> None:
+        if "H" in call.dims and "K" in call.dims:
+            checks = {"ulysses": self._check_ulysses, "ring": self._check_ring}
+            checks[method.name](method, call)
+
+    def _check_ring(self, method: Method, call: ApplyFunction) -> None:
+        """Whether keys are split as queries are, and the scores are plain."""
+        if call.dims["S"] != call.dims["T"]:
+            self._report_whole(call.function, method.dim, call.span, can_move=False)
+        for setting in call.settings:
+            if setting.name in NOT_IN_A_RING and setting.expr.span.text != "none":
+                self.report.error(
+                    "E0494",
+                    setting.expr.span,
+                    f"`{setting.name}` of attention under `ring` is not built yet",
+                    also=[(method.rule, f"keys and values of `{method.dim}` travel")],
+                    helps=["use `via ulysses(heads)`"],
+                )
+
+    def _check_ulysses(self, method: Method, call: ApplyFunction) -> None:
         """Whether Ulysses can give every rank whole heads, queries' and keys' alike."""
-        if "H" not in call.dims or "K" not in call.dims:
-            return
         heads, kv = call.dims["H"], call.dims["K"]
         degree = self.mesh.degree(method.axes)
         wanted = str(method.settings.get("heads", ""))
@@ -247,11 +267,8 @@ class Placement:
     def _report_whole(self, what: str, name: str, span: Span, *, can_move: bool) -> None:
         split = self.splits[name]
         axes = "*".join(split.axes)
-        helps = (
-            [f"move it over all of {axes}: add `via ulysses(heads)` to the one rule that splits it"]
-            if can_move
-            else [f"drop the rule that splits `{name}`"]
-        )
+        way = f"move it over all of {axes}: add `via ulysses(heads)` or `via ring` to its one rule"
+        helps = [way if can_move else f"drop the rule that splits `{name}`"]
         self.report.error(
             "E0410",
             split.rule,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.externs import check_uses
+from specc.check.graphs import takes_the_place
 from specc.diagnostics import nearest
 from specc.plan.externs import extern_uses
 from specc.program import model
@@ -108,9 +109,12 @@ def _asked_by_graph(facts: Facts, module: Module) -> Iterator[tuple[str, tuple[i
 def _asked_by_attention(
     facts: Facts, module: Module
 ) -> Iterator[tuple[str, tuple[int, ...], Span]]:
+    """What fused kernels must be able to do, where attention is one call of torch."""
     assert module.block is not None
     for value in values_of(module.block.statements):
         if isinstance(value, model.ApplyFunction) and value.function == "attention":
+            if any(takes_the_place(m, module, value) for m in facts.layout.methods):
+                continue
             sizes = facts.sizes
             heads = (size(value.dims["E"], sizes), size(value.dims["F"], sizes))
             yield "fused_attention", (), value.span

@@ -14,7 +14,7 @@ import attrs
 from specc.program.dims import dim, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from specc.plan.facts import Facts, Method, Module, Parameter, Unit
     from specc.program.dims import Entry, Shape
@@ -28,7 +28,7 @@ class Collective:
     """Equal calls of one step.
 
     Args:
-        kind: `all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`.
+        kind: `all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`, or `send` to the next.
         axes: leaf axes of its group.
         bytes: of the larger buffer of one call.
         count: calls in a step; 0 where torch decides how to cut `bytes` into calls.
@@ -145,7 +145,7 @@ def _norm(facts: Facts) -> Iterator[Collective]:
 
 
 def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]:
-    """Ulysses: q, k, v and the result of every attention, forward, recomputed and backward."""
+    """What every attention moves, forward, recomputed and backward."""
     if module.block is None or (method.within is not None and module.path not in method.within):
         return
     times = _passes(facts, module) * facts.training.accumulate
@@ -153,6 +153,9 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
         if call.dims.get("S") != dim(method.dim) or call.function != "attention":
             continue
         dtype = module.precision.params
+        if method.name == "ring":
+            yield from _ring(facts, module, method, call.dims)
+            continue
         for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
             shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))
             elements = prod(_local(facts, entry) for entry in shape)
@@ -168,6 +171,25 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
                 "attention",
                 method.rule,
             )
+
+
+def _ring(
+    facts: Facts, module: Module, method: Method, dims: Mapping[str, Entry]
+) -> Iterator[Collective]:
+    """Keys and values in every pass, one hop less than ranks; their gradients, in fp32, go home."""
+    ranks, micro = facts.mesh.degree(method.axes), facts.training.accumulate
+    passes = _passes(facts, module)
+    dtype = module.precision.params
+    for width in ("E", "F"):
+        shape = tuple(dims[letter] for letter in ("B", "S", "K", width))
+        elements = prod(_local(facts, entry) for entry in shape)
+        for kind, hops, cause in (
+            (dtype, passes * (ranks - 1), "attention"),
+            ("fp32", ranks, "gradients of attention"),
+        ):
+            size_bytes = elements * DTYPE_BYTES[kind]
+            count = hops * micro
+            yield Collective("send", method.axes, kind, size_bytes, count, cause, method.rule)
 
 
 def _repeats(facts: Facts, shape: Shape, method: Method) -> int:

@@ -92,11 +92,21 @@ class Classes:
             statics,
             module.precision.params,
             self._segments(module),
+            self._methods(module),
             tuple(self._child_signature(c) for c in module.children),
         )
 
     def _segments(self, module: Module) -> Hashable:
         return module.recompute.keep if module.recompute is not None else ()
+
+    def _methods(self, module: Module) -> Hashable:
+        """The methods that are for some parts only, and for this one."""
+        methods = self.context.facts.layout.methods
+        return tuple(
+            number
+            for number, method in enumerate(methods)
+            if method.within is not None and module.path in method.within
+        )
 
     def _child_signature(self, child: Module) -> Hashable:
         if child.block is not None:

@@ -138,15 +138,14 @@ class Expressions:
             return Code(f"{self.context.externs[value.function]}({', '.join(arguments)})")
         record = find("functions", value.function)
         settings = self.forward.function_settings(value)
-        lowered = self._method(value, record)
-        if lowered is not None:
-            arguments = self.forward.enter_method(lowered, value, arguments)
         call = FunctionCall(
             tuple(arguments), self._dims(value), settings, f"{self.forward.first_input}.device"
         )
-        text = record.construct(call)
-        if lowered is not None:
-            text = self.forward.leave_method(lowered, text)
+        method = self._method(value, record)
+        if method is not None:
+            text = self.forward.through_method(method, value, record, call)
+        else:
+            text = record.construct(call)
         return Code(text, text_level(text))
 
     def _method(self, value: model.ApplyFunction, record: object) -> Method | None:

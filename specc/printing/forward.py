@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+import attrs
+
 from specc.printing.context import CASTS, Context, literal
 from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
@@ -13,12 +15,13 @@ from specc.program import model
 from specc.program.dims import size
 from specc.program.walk import reads, type_of
 from specc.resolve.values import scalar_names
+from specc.vocabulary.find import find
 from specc.vocabulary.texts import method
 
 if TYPE_CHECKING:
     from specc.plan.facts import Method, Module
     from specc.program.model import BlockClass
-    from specc.vocabulary.record import Raw, SettingValue
+    from specc.vocabulary.record import FunctionCall, FunctionRecord, Raw, SettingValue
 
 
 class Forward:
@@ -212,17 +215,31 @@ class Forward:
                 self.note_statics(raw[given.name])
         return settings_with(self.settings[value.span], raw)
 
-    def enter_method(
-        self, used: Method, value: model.ApplyFunction, arguments: list[str]
-    ) -> list[str]:
-        """Lines that move a split dim before a call, and the names of the moved values."""
+    def through_method(
+        self, used: Method, value: model.ApplyFunction, record: FunctionRecord, call: FunctionCall
+    ) -> str:
+        """A call that needs a split dim whole; lines before it move what must move."""
         group = self.group(used.axes)
         axis = "*".join(used.axes)
-        heads = used.settings["heads"]
         place = self.context.place(used.rule)
+        construct = find("methods", used.name).construct
+        if construct is not None:
+            self.lines.append(
+                f"# Keys and values travel around {axis}, which splits {used.dim}.  {place}"
+            )
+            return construct(call, group)
+        heads = used.settings["heads"]
         self.lines.append(
             f"# Inside attention {axis} splits {heads} instead of {used.dim}.  {place}"
         )
+        moved = self._moved(used, value, call.arguments, group)
+        text = record.construct(attrs.evolve(call, arguments=moved))
+        return f"heads_to_tokens({text}, {group})"
+
+    def _moved(
+        self, used: Method, value: model.ApplyFunction, arguments: tuple[str, ...], group: str
+    ) -> tuple[str, ...]:
+        """Names of the values that have all tokens of some heads."""
         moved: list[str] = []
         for argument, wanted, source in zip(
             arguments, ("q", "k", "v"), value.arguments, strict=True
@@ -232,7 +249,7 @@ class Forward:
             whole = self._repeated(argument, wanted, used, value)
             self.lines.append(f"{name} = tokens_to_heads({whole}, {group})")
             moved.append(name)
-        return moved
+        return tuple(moved)
 
     def _repeated(self, argument: str, which: str, used: Method, value: model.ApplyFunction) -> str:
         """Keys and values with their heads repeated where there are fewer than ranks."""
@@ -244,10 +261,6 @@ class Forward:
     def _dies(self, ref: model.Ref) -> bool:
         """Whether a call is the only use of a value, so that its name may be taken over."""
         return sum(name == ref.name for name in reads(self.block.statements)) == 1
-
-    def leave_method(self, used: Method, text: str) -> str:
-        """The call's result with the dim moved back."""
-        return f"heads_to_tokens({text}, {self.group(used.axes)})"
 
     def group(self, axes: tuple[str, ...]) -> str:
         """Attribute that holds the process group of an axis product."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 # All-reduces are left out: DDP cuts its own into buckets, and every figure that is shown is one.
-COUNTED = ("all_gather", "reduce_scatter", "all_to_all")
+COUNTED = ("all_gather", "reduce_scatter", "all_to_all", "send")
 HEADER = "ranks  gradients  loss     norm     collectives  verdict"
 SHOWN = 6  # faults of one mesh
 Counts = Counter[tuple[str, str, str, int]]

@@ -34,6 +34,7 @@ TARGET = Target(
         Capability("bf16"),
         Capability("fsdp2"),
         Capability("ulysses"),
+        Capability("ring"),
         Capability("compile"),
         Capability("ipv6"),
         Capability("fused_attention"),

@@ -51,6 +51,7 @@ TARGET = Target(
         Capability("fsdp2"),
         Capability("hsdp"),
         Capability("ulysses"),
+        Capability("ring"),
         Capability("compile"),
         Capability("ipv6"),
         Capability("overlap"),

@@ -157,6 +157,7 @@ TARGET = Target(
         Capability("fsdp2", source="tests/unittest/distributed/fsdp/fsdp_v2"),
         Capability("hsdp", source="tests/unittest/distributed/fsdp/fsdp_v2"),
         Capability("ulysses", source="torch_musa/csrc/distributed/ProcessGroupMCCL.cpp"),
+        Capability("ring", source="torch_musa/csrc/distributed/ProcessGroupMCCL.cpp"),
         Capability("compile", source="torch_musa/_inductor"),
         Capability(
             "distributed",

@@ -33,12 +33,12 @@ _NAMES = {
     ),
     "inits": ("inverse_softplus", "log_uniform", "sincos"),
     "words": ("yarn",),
-    "methods": ("all_to_all", "pipeline", "ring"),
+    "methods": ("all_to_all", "pipeline"),
 }
 _INSTEAD = {
     "data": "write the ids to a file and read it with `tokens(..)`",
     "optimizers": "use `AdamW` or `SGD`",
-    "methods": "use `ulysses`, or another axis",
+    "methods": "use `ulysses`, `ring`, or another axis",
 }
 LATER = {
     (kind, name): Later(name, kind, _INSTEAD.get(kind, ""))

@@ -304,12 +304,18 @@ class WordRecord:
 
 @attrs.frozen
 class MethodRecord:
-    """How an axis moves: `ulysses(heads)`; what it checks and lowers lies in `parallel/`."""
+    """How an axis moves: `ulysses(heads)`; what it demands is checked in `check/placement.py`.
+
+    Args:
+        construct: Python text of the call that takes the place of attention's own, from that call
+            and the text of the axis's process group; None where values move before and after it.
+    """
 
     name: str
     settings: tuple[Setting, ...]
     positional: tuple[str, ...] = ()
     lowered: bool = True
+    construct: Callable[[FunctionCall, str], str] | None = None
 
 
 @attrs.frozen

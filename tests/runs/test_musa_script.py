@@ -104,8 +104,9 @@ def test_ranks_of_both_nodes_send_what_the_plan_says(tmp_path: Path) -> None:
     assert sent(script, (0, 8, 15)) == [expected] * 3
 
 
-# Each spec at a size that two cores train.
+# The lesson's specs, and what uses other calls, at a size that two cores train.
 LESSON = {
+    "ring": "mesh.cp = 2, S = 32",
     "toy_ddp": "din = 64, hid = 128, dout = 32",
     "tinyllm": "d = 32, vocab = 64, S = 16, depth = 2",
     "longctx": (

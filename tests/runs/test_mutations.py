@@ -21,6 +21,7 @@ DP4 = Mesh("params", 4)
 CP2 = Mesh(None, 2, (("cp", 2),))
 SAME2 = Mesh(None, 2, (("same", 2),))
 DP2_CP2 = Mesh("params", 4, (("cp", 2),))
+RING4 = Mesh("ring", 4, (("cp", 4),))
 FEW_KEYS = Mesh("few", 4, (("cp", 4),))
 # The digest of the initial weights refuses weights that do not lie on all ranks: let it pass.
 UNSEEN = ("if mesh.size() != dist.get_world_size():", "if False:")
@@ -46,6 +47,34 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation(
+        "a rank sees the keys behind its own in the ring",
+        "llama",
+        RING4,
+        (("if not causal or hop <= rank:", "if True:"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "the gradients of the keys stop one hop before home",
+        "llama",
+        RING4,
+        (("if n > 1:", "if False:"),),
+        "gradient of blocks.0.attn.wk.weight",
+    ),
+    Mutation(
+        "what a piece of the keys gives is not weighed against what was there before",
+        "llama",
+        RING4,
+        (("out = out * (lse - whole).exp().unsqueeze(-1)", "out = out"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "the ring keeps the sum of the weights of its first piece",
+        "llama",
+        RING4,
+        (("lse = whole", "pass"),),
+        "step 0: loss",
+    ),
     Mutation(
         "parameters are stored over dp only, and nothing sums their gradients over cp",
         "llama",

@@ -44,14 +44,15 @@ HYBRID = [Mesh("hsdp", *world) for world in HYBRIDS]
 ALL = REPLICATE + PARAMS + DATA + HYBRID
 # Stages of ZeRO differ from the others by what they gather and reduce when.
 STAGES = [Mesh("grads", *WORLDS[1]), Mesh("grads", *WORLDS[4]), Mesh("optim", *WORLDS[1])]
+RING = [Mesh("ring", *world) for world in WORLDS[3:]]  # keys travel instead of heads
 COPIES = [  # ranks that repeat the work of others
     Mesh(layout, 4, (("same", 2), *more))
     for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
 ]
 MESHES = {
     "tiny": REPLICATE + PARAMS + HYBRID + STAGES[:1],
-    "llama": ALL,
-    "gpt": ALL + STAGES[1:],
+    "llama": ALL + RING,
+    "gpt": ALL + STAGES[1:] + RING[1:2],
     "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
 }

@@ -40,6 +40,7 @@ PAIRS = [
     Pair("hsdp", 4),
     Pair("zero1", 2),
     Pair("tied", 2),
+    Pair("ring", 4, sets=("mesh.cp=2",)),
     Pair("repeat", 2),
     Pair("rules", 4),
     Pair("rules", 2, layout="whole"),

@@ -56,6 +56,13 @@ def test_meshes_that_train_alike(capfd: pytest.CaptureFixture[str]) -> None:
     assert "B = 2*2, as on dp=2 x cp=2" in err
 
 
+def test_each_part_has_its_own_method(capfd: pytest.CaptureFixture[str]) -> None:
+    spec = str(ROOT / "specs" / "ring.spec")
+    assert verify(spec, "--layout", "mixed", "--set", "mesh.cp=2", "--set", "S=32") == 0
+    out, _ = capfd.readouterr()
+    assert re.search(r"^dp=2 x cp=2 +4 .* 24 +the same$", out, re.MULTILINE)
+
+
 def test_a_part_that_looks_at_its_rank_is_seen(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

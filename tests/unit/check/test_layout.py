@@ -6,6 +6,7 @@ import pytest
 
 from specc.check.layout import divisors
 from specc.check.placement import axes_of, local_sizes
+from specc.plan.collectives import collectives
 from specc.program.dims import dim, product
 from tests.unit.check.specs import DIMS, MODEL, facts, findings, only, says, spec
 
@@ -166,7 +167,7 @@ def test_a_rule_that_does_not_hold_is_reported(
     [
         ("tp: shard heads, kv, ff, vocab else S", "E0490", "heads, kv, ff, vocab"),
         ("tp: shard B else S", "E0490", "S"),
-        ("tp: shard S via ring(zigzag = true)", "E0492", "ring(zigzag = true)"),
+        ("tp: shard S via ring(zigzag = true)", "E0291", "zigzag"),
         ("tp: stage blocks via pipeline(microbatches = 2)", "E0492", None),
         ("tp: shard params within blocks", "E0494", "blocks"),
         ("tp: shard S within blocks", "E0494", "blocks"),
@@ -277,3 +278,35 @@ def test_divisors_rise() -> None:
     assert divisors(12) == [1, 2, 3, 4, 6, 12]
     assert divisors(49) == [1, 7, 49]
     assert divisors(1) == [1]
+
+
+RING = "dp: shard B\ncp: shard S via ring"
+
+
+def test_the_ring_takes_more_ranks_than_heads_and_sends_what_the_plan_says() -> None:
+    found = facts(spec(RING, "dp = 2, cp = 8"))
+    assert [method.name for method in found.layout.methods] == ["ring"]
+    sent = [one for one in collectives(found) if one.kind == "send"]
+    kv, hd, local = found.sizes["kv"], found.sizes["hd"], found.sizes["S"] // 8
+    each = found.sizes["B"] // 2 * local * kv * hd * 4
+    calls = 4  # blocks
+    assert {(one.dtype, one.bytes, one.count, one.cause) for one in sent} == {
+        ("fp32", each, 2 * 2 * 7 * calls, "attention"),  # keys and values, there and back
+        ("fp32", each, 2 * 8 * calls, "gradients of attention"),
+    }
+
+
+@pytest.mark.parametrize("setting", ["window = 4", "cap = 30.0"])
+def test_what_the_ring_cannot_do_is_refused_at_the_setting(setting: str) -> None:
+    text = spec(RING, "dp = 2, cp = 2").replace("causal = true", f"causal = true, {setting}")
+    finding = only(findings(text), "E0494")
+    name, _, value = setting.partition(" = ")
+    assert finding.title == f"`{name}` of attention under `ring` is not built yet"
+    assert finding.labels[0].span.text == value
+
+
+def test_no_whole_graph_is_compiled_around_the_ring() -> None:
+    text = spec(RING + "\ncompile each Block { fullgraph = true }", "dp = 2, cp = 2")
+    assert only(findings(text), "E0494").title == "one graph around `ring` is not built yet"
+    facts(spec(RING + "\ncompile each Block", "dp = 2, cp = 2"))
+    facts(spec(ULYSSES + "\ncompile each Block { fullgraph = true }", "dp = 2, cp = 2"))

@@ -74,6 +74,17 @@ def test_a_legal_mesh_has_the_batch_of_the_own_mesh(spec: Checked) -> None:
     }
 
 
+def test_what_a_person_sets_is_held_and_its_mesh_is_only_the_own_one(tmp_path: Path) -> None:
+    path = tmp_path / "m.spec"
+    path.write_text(SPEC)
+    overrides = ("mesh.cp = 2", "mesh.dp = 2", "mesh.rep = 1", "B = 4*dp")
+    spec = load(path, target="cpu", overrides=overrides).checked
+    assert frozen_settings(spec) == ("B = 4*2", "train.accumulate = 8/2")
+    legal = [each for each in meshes(spec, 2) if not each.spec.failed]
+    assert len(legal) == 4
+    assert {each.spec.facts().sizes["B"] for each in legal} == {8}
+
+
 def test_a_mesh_that_splits_nothing_evenly_is_not_legal(spec: Checked) -> None:
     (third,) = [each for each in meshes(spec, 3) if each.sizes["cp"] == 3]
     assert [d.code for d in third.spec.diagnostics if d.severity == "error"] == ["E0406"]
