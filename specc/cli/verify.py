@@ -20,6 +20,7 @@ from specc.emit.link import run_text
 from specc.plan.collectives import collectives
 from specc.plan.exact import exact
 from specc.printing.text import print_text
+from specc.targets import TARGETS
 
 RANKS = 4
 STEPS = 3
@@ -87,7 +88,7 @@ def _compare(candidates: list[Candidate], steps: int) -> int:
     give(f"{'mesh':<{width}}  {HEADER}\n", None)
     reference = None
     faulty = 0
-    with Pool("gloo") as pool:
+    with Pool(TARGETS["cpu"].backend) as pool:
         for each in candidates:
             if each.spec.failed:
                 give(f"{each!s:<{width}}  not legal: {_reason(each)}\n", None)

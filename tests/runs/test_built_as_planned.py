@@ -173,17 +173,24 @@ def known_types(built: jobs.BuiltModel, facts: Facts) -> dict[str, str]:
     """Class of each module but the model and those inside an extern, of which nobody knows."""
     foreign = tuple(f"{m.path}." for m in facts.model.walk() if isinstance(m.what, Foreign))
     return {
-        path: kind for path, kind in built.types.items() if path and not path.startswith(foreign)
+        path: numberless(kind)
+        for path, kind in built.types.items()
+        if path and not path.startswith(foreign)
     }
 
 
 def planned_types(facts: Facts) -> dict[str, str]:
     """Class of each module; a tensor of its own is none."""
     return {
-        module.path: planned_type(module)
+        module.path: numberless(planned_type(module))
         for module in facts.model.walk()
         if module.path and module.type not in ("Param", "Buffer")
     }
+
+
+def numberless(kind: str) -> str:
+    """A type without the number of its variant: blocks that print otherwise have classes apart."""
+    return kind.rstrip("0123456789")
 
 
 def planned_type(module: Module) -> str:
