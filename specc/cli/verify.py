@@ -49,6 +49,8 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     facts = spec.facts()
     if not facts.mesh.axes:
         raise SpeccError("the spec has no mesh: say one, such as `mesh { dp = world }`", 2)
+    if facts.training.steps < LEAST_STEPS:
+        raise SpeccError(f"the spec trains one step: add `--set train.steps={args.steps}`", 2)
     candidates = list(meshes(spec, args.ranks))
     legal = [each for each in candidates if not each.spec.failed]
     if not legal or legal[0].spec.facts().mesh.world != 1:

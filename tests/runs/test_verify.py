@@ -125,6 +125,7 @@ def test_ranks_that_drift_apart_are_named() -> None:
     [
         (["specs/tied.spec", "--target", "musa"], 2, "leave `--target musa` out"),
         (["specs/tied.spec", "--steps", "1"], 2, "`--steps` is 2 or more"),
+        (["specs/tied.spec", "--set", "train.steps=1"], 2, "add `--set train.steps=3`"),
         (["specs/longctx.spec"], 3, "try `--profile smoke`"),
         (["specs/tied.spec", "--ranks", "0"], 2, "`0` is no number of ranks"),
     ],
