@@ -45,6 +45,6 @@ def takes_the_place(method: Method, module: Module, call: ApplyFunction) -> bool
     return (
         call.function == "attention"
         and call.dims.get("S") == dim(method.dim)
-        and (method.within is None or module.path in method.within)
+        and method.acts_in(module.path)
         and find("methods", method.name).construct is not None
     )

@@ -193,7 +193,7 @@ class Placement:
                 for method in self.methods
                 if method.dim == dim
                 and method.axes == self.splits[dim].axes
-                and (method.within is None or path in method.within)
+                and method.acts_in(path)
             ]
             if not serving:
                 return []

@@ -255,6 +255,10 @@ class Method:
     within: frozenset[str] | None
     rule: Span = attrs.field(eq=False, repr=False)
 
+    def acts_in(self, path: str) -> bool:
+        """Whether it moves values of the module at that path."""
+        return self.within is None or path in self.within
+
 
 @attrs.frozen
 class Layout:

@@ -100,13 +100,9 @@ class Classes:
         return module.recompute.keep if module.recompute is not None else ()
 
     def _methods(self, module: Module) -> Hashable:
-        """The methods that are for some parts only, and for this one."""
+        """The methods that act here, each by its number in the layout."""
         methods = self.context.facts.layout.methods
-        return tuple(
-            number
-            for number, method in enumerate(methods)
-            if method.within is not None and module.path in method.within
-        )
+        return tuple(n for n, method in enumerate(methods) if method.acts_in(module.path))
 
     def _child_signature(self, child: Module) -> Hashable:
         if child.block is not None:

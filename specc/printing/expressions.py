@@ -152,8 +152,8 @@ class Expressions:
         """The method that makes a split dim whole around this call."""
         context = getattr(record, "context", ())
         for method_fact in self.context.facts.layout.methods:
-            within = method_fact.within is None or self.forward.module.path in method_fact.within
-            if within and any(value.dims.get(letter) == dim(method_fact.dim) for letter in context):
+            acts = method_fact.acts_in(self.forward.module.path)
+            if acts and any(value.dims.get(letter) == dim(method_fact.dim) for letter in context):
                 return method_fact
         return None
 
