@@ -7,6 +7,7 @@ in fp32 and uncompiled, where only the order of sums may differ. Exit code 4 if 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from specc.check.ambient import Wishes
 from specc.check.meshes import Candidate, frozen_settings, meshes
@@ -22,10 +23,15 @@ from specc.plan.exact import exact
 from specc.printing.text import print_text
 from specc.targets import TARGETS
 
+if TYPE_CHECKING:
+    from specc.runtime.verdict import Verdict
+
 RANKS = 4
 STEPS = 3
 LEAST_STEPS = 2  # the second one is that whose collectives are counted
 TIMEOUT_S = 600  # of one mesh
+HEADER = "ranks  gradients  loss     norm     collectives  verdict"
+SHOWN = 6  # faults of one mesh
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +90,7 @@ def _check_flags(args: argparse.Namespace, environment: Environment) -> None:
 def _compare(candidates: list[Candidate], steps: int) -> int:
     """Train on each legal mesh and print its row; how many train otherwise than the first."""
     from specc.runtime.pool import JobFailed, Pool  # noqa: PLC0415  runtime is reached late
-    from specc.runtime.verdict import HEADER, judge  # noqa: PLC0415
+    from specc.runtime.verdict import judge  # noqa: PLC0415
 
     width = max(len(f"{each}") for each in candidates)
     give(f"{'mesh':<{width}}  {HEADER}\n", None)
@@ -109,8 +115,22 @@ def _compare(candidates: list[Candidate], steps: int) -> int:
             reference = reference or found[0]
             verdict = judge(found, reference, collectives(facts), each.sizes)
             faulty += bool(verdict.faults)
-            give(f"{each!s:<{width}}  {verdict.row(facts.mesh.world)}\n", None)
+            give(f"{each!s:<{width}}  {_row(verdict, facts.mesh.world)}\n", None)
     return faulty
+
+
+def _row(verdict: Verdict, ranks: int) -> str:
+    """A row of the table, and the faults below it."""
+    errors = verdict.errors
+    gradient, loss, norm = (
+        f"{error:.1e}" if error else "0" for error in (errors.gradient, errors.loss, errors.norm)
+    )
+    word = "differs" if verdict.faults else "the same"
+    row = f"{ranks:>5}  {gradient:<9}  {loss:<7}  {norm:<7}  {verdict.calls:<11}  {word}"
+    shown = [f"\n    {fault}" for fault in verdict.faults[:SHOWN]]
+    if len(verdict.faults) > SHOWN:
+        shown.append(f"\n    and {len(verdict.faults) - SHOWN} more")
+    return row + "".join(shown)
 
 
 def _no_reference(one: Candidate) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.plan.losses import ignoring
 from specc.program.dims import dim, size
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def _every(facts: Facts) -> Iterator[Collective]:
         for method in facts.layout.methods:
             yield from _moves(facts, module, method)
     everyone = tuple(axis.name for axis in facts.mesh.axes)
-    yield Collective("all_reduce", everyone, "fp32", 4, 1, "the mean loss")
+    if ignoring(facts.training) is not None:
+        yield Collective("all_reduce", everyone, "fp32", 8, 1, "the loss and the labels that count")
+    else:
+        yield Collective("all_reduce", everyone, "fp32", 4, 1, "the mean loss")
     yield from _norm(facts)
 
 
@@ -146,7 +150,7 @@ def _norm(facts: Facts) -> Iterator[Collective]:
 
 def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]:
     """What every attention moves, forward, recomputed and backward."""
-    if module.block is None or (method.within is not None and module.path not in method.within):
+    if module.block is None or not method.acts_in(module.path):
         return
     times = _passes(facts, module) * facts.training.accumulate
     for call in module.calls:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.texts import entry_text
+from specc.plan.losses import ignoring
 from specc.printing.batches import reads_files, source_lines
 from specc.printing.constants import seen
 from specc.printing.context import Context, literal
@@ -47,11 +48,8 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
 
 def ignored(facts: Facts) -> str | None:
     """Field whose ignored entries make the loss's count depend on the data, if there is one."""
-    for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
-        record = find("losses", term.function)
-        if record.ignore is not None and settings[record.ignore] != -100:
-            return value_names(facts)[term.arguments[-1]]
-    return None
+    term = ignoring(facts.training)
+    return value_names(facts)[term.arguments[-1]] if term is not None else None
 
 
 def _micro_loop(facts: Facts) -> list[str]:
@@ -307,7 +305,7 @@ def main_lines(context: Context) -> list[str]:
         lines.append('            save(model, optimizer, row["step"] + 1, SAVE_DIR, SAVE_KEEP)')
     lines += ["    log.summary()", "    dist.barrier()"]
     if facts.layout.storage.kind == "ddp":
-        lines.append("    del model  # a reducer that outlives its group can hang while it ends it")
+        lines.append("    del model  # a reducer of DDP that outlives its process group can hang")
     return [*lines, "    dist.destroy_process_group()"]
 
 

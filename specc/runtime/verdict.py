@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from specc.runtime.observed import Training
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
-# All-reduces are left out: DDP cuts its own into buckets, and every figure that is shown is one.
 COUNTED = ("all_gather", "reduce_scatter", "all_to_all", "send")
-HEADER = "ranks  gradients  loss     norm     collectives  verdict"
-SHOWN = 6  # faults of one mesh
+SUMMED = "all_reduce"  # by its bytes: DDP cuts what it reduces into buckets of its own
 Counts = Counter[tuple[str, str, str, int]]
 
 
@@ -28,23 +26,13 @@ class Verdict:
     """How one mesh compares.
 
     Args:
+        calls: collectives of a step, all-reduces apart.
         faults: in words; empty if it trains the same model.
     """
 
     errors: Errors
     calls: int
     faults: tuple[str, ...]
-
-    def row(self, ranks: int) -> str:
-        """A row of the table, and the faults below it."""
-        figures = (self.errors.gradient, self.errors.loss, self.errors.norm)
-        gradient, loss, norm = (f"{figure:.1e}" if figure else "0" for figure in figures)
-        word = "differs" if self.faults else "the same"
-        row = f"{ranks:>5}  {gradient:<9}  {loss:<7}  {norm:<7}  {self.calls:<11}  {word}"
-        shown = [f"\n    {fault}" for fault in self.faults[:SHOWN]]
-        if len(self.faults) > SHOWN:
-            shown.append(f"\n    and {len(self.faults) - SHOWN} more")
-        return row + "".join(shown)
 
 
 def judge(
@@ -64,34 +52,54 @@ def judge(
         *disagreements([[rank] for rank in ranks]),
         *_miscounted(sent, wanted),
     ]
-    return Verdict(errors(ranks[0], one), sent.total(), tuple(faults))
+    calls = sum(n for (kind, *_), n in sent.items() if kind in COUNTED)
+    return Verdict(errors(ranks[0], one), calls, tuple(faults))
 
 
 def counted(training: Training) -> Counts:
     """What a rank has sent in one step, by kind, axes, dtype and bytes."""
-    return Counter(
-        {
-            (one.kind, one.axis, one.dtype, one.num_bytes): count
-            for one, count in training.sent.items()
-            if one.kind in COUNTED
-        }
+    return _counts(
+        ((one.kind, one.axis, one.dtype, one.num_bytes), calls)
+        for one, calls in training.sent.items()
     )
 
 
 def expected(planned: Iterable[Collective], sizes: Mapping[str, int]) -> Counts:
     """What the Plan says that a rank sends, in the same words: axes of one rank send nothing."""
+    return _counts(
+        (
+            (
+                one.kind,
+                "*".join(axis for axis in one.axes if sizes[axis] > 1),
+                DTYPES[one.dtype],
+                one.bytes,
+            ),
+            max(one.count, 1),
+        )
+        for one in planned
+    )
+
+
+def _counts(calls: Iterable[tuple[tuple[str, str, str, int], int]]) -> Counts:
+    """Calls by their key; of all-reduces the bytes in all, under a key without a size."""
     found: Counts = Counter()
-    for one in planned:
-        if one.kind in COUNTED:
-            axes = "*".join(axis for axis in one.axes if sizes[axis] > 1)
-            found[(one.kind, axes, DTYPES[one.dtype], one.bytes)] += one.count
+    for (kind, axes, dtype, size), count in calls:
+        if kind in COUNTED:
+            found[kind, axes, dtype, size] += count
+        elif kind == SUMMED:
+            found[kind, axes, dtype, 0] += count * size
     return found
 
 
 def _miscounted(sent: Counts, wanted: Counts) -> list[str]:
     return [
-        f"{kind} over {axes}, {dtype}, {size:,} bytes: {sent[key]} in a step, planned {wanted[key]}"
+        f"{_named(key)} {sent[key]:,} in a step, planned {wanted[key]:,}"
         for key in sorted(sent.keys() | wanted.keys())
         if sent[key] != wanted[key]
-        for kind, axes, dtype, size in [key]
     ]
+
+
+def _named(key: tuple[str, str, str, int]) -> str:
+    kind, axes, dtype, size = key
+    what = "bytes" if kind == SUMMED else f"calls of {size:,} bytes"
+    return f"{kind} over {axes}, {dtype}, {what}:"
