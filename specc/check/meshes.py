@@ -64,7 +64,9 @@ def meshes(spec: Checked, most: int) -> Iterator[Candidate]:
     for sizes in _assignments(len(facts.mesh.axes), most):
         named = dict(zip((axis.name for axis in facts.mesh.axes), sizes, strict=True))
         axes = (f"mesh.{name} = {size}" for name, size in _with_products(facts, named).items())
-        more = overrides([*frozen, *axes], Report())
+        report = Report()
+        more = overrides([*frozen, *axes], report)
+        assert not report.failed, "what a spec says can be said again"
         paths = {override.path for override in more}
         kept = [each for each in spec.situation.overrides if each.path not in paths]
         situation = attrs.evolve(spec.situation, world=prod(sizes), overrides=(*kept, *more))

@@ -2,7 +2,7 @@
 # ruff: noqa: ANN401, SLF001  operators and their arguments have no types that torch exports
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -66,12 +66,10 @@ class Recorder(TorchDispatchMode):
     ("dp*cp"); "world" for all ranks if no mesh names them, else the ranks themselves.
     """
 
-    def __init__(self, meshes: Iterable[DeviceMesh] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.counts: Counter[Collective] = Counter()
         self.axes: dict[frozenset[int], tuple[str, ...]] = {}
-        for mesh in meshes:
-            self.add_mesh(mesh)
 
     def add_mesh(self, mesh: DeviceMesh) -> None:
         """Names the groups that the axes of a mesh make; the fewest axes name a group."""

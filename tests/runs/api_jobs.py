@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch.distributed as dist
@@ -52,3 +53,13 @@ def wrong_world(path: str) -> str:
     except specc.SpeccError as error:
         return f"{error}"
     return ""
+
+
+def left_after_closing(path: str) -> tuple[bool, list[str], int]:
+    """Whether a process group is left, what of the model could still hold it, and its weights."""
+    for name in ("RANK", "WORLD_SIZE"):  # alone, not under torchrun
+        del os.environ[name]
+    with specc.load(Path(path), target="cpu", world=1).build() as training:
+        assert "reducer" in vars(training.model)
+    holding_on = [name for name in ("reducer", "logger") if name in vars(training.model)]
+    return dist.is_initialized(), holding_on, sum(p.numel() for p in training.model.parameters())

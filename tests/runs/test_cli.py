@@ -195,3 +195,10 @@ def test_the_example_trains_under_torchrun(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len(losses) == 4
     assert losses[0] > losses[-1]
+
+
+def test_a_closed_training_has_weights_and_nothing_of_its_group(pool: Pool) -> None:
+    """A reducer of DDP that outlives its process group can hang."""
+    job = "tests.runs.api_jobs:left_after_closing"
+    (found,) = pool.run(job, str(SPECS / "toy_ddp.spec"), world=1, group=False)
+    assert found == (False, [], 29_369_344)

@@ -310,3 +310,42 @@ def test_no_whole_graph_is_compiled_around_the_ring() -> None:
     assert only(findings(text), "E0494").title == "one graph around `ring` is not built yet"
     facts(spec(RING + "\ncompile each Block", "dp = 2, cp = 2"))
     facts(spec(ULYSSES + "\ncompile each Block { fullgraph = true }", "dp = 2, cp = 2"))
+
+
+CROSS = """\
+model M(x: [B, S, heads*hd], m: [B, T, heads*hd]) -> y: [B, S, heads*hd] {
+  out: Linear(heads*hd -> heads*hd)
+  q = out(x) as [B, S, heads, hd]
+  k = m as [B, T, heads, hd]
+  return attention(q, k, k) as [B, S, heads*hd]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "split"), [("shard S via ring", "S"), ("shard S, T via ring", "S")]
+)
+def test_the_ring_takes_keys_of_its_own_tokens_only(rule: str, split: str) -> None:
+    text = f"""\
+specc 1
+dim S = 8, T = 8, heads = 2, hd = 4, B = 2
+{CROSS}mesh {{ cp = 2 }}
+layout {{ cp: {rule} }}
+train {{
+  data {{ x = randn, m = randn, target: [B, S, heads*hd] = randn }}
+  loss      = mse(y, target)
+  optimizer = SGD(lr = 0.1)
+  steps     = 2
+}}
+"""
+    found = findings(text)
+    assert {finding.code for finding in found} == {"E0410"}
+    assert found[0].title == f"`attention` needs `{split}` whole, and `cp` splits it"
+
+
+def test_the_ring_asks_for_no_fused_kernel() -> None:
+    """It is made of matrix products, so what a device's kernel cannot do is of no matter."""
+    codes = [each.code for each in findings(spec(ULYSSES, "dp = 2, cp = 2"), target="musa")]
+    assert "E0702" in codes
+    ring = [each.code for each in findings(spec(RING, "dp = 2, cp = 2"), target="musa")]
+    assert "E0702" not in ring
