@@ -19,6 +19,7 @@ import pytest
 
 from specc import load
 from specc.plan.collectives import collectives
+from specc.runtime.verdict import expected
 from tests.repository import ROOT
 from tests.runs.jobs import uncompiled_records
 from tests.standin.build import environment as standin_environment
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from specc.runtime.pool import Pool
 
 SPECS = ROOT / "specs"
-DTYPES = {"fp32": "float32", "bf16": "bfloat16"}
 COUNTED = ("all_gather", "reduce_scatter", "all_to_all")
 
 pytestmark = pytest.mark.run
@@ -55,11 +55,10 @@ def small_longctx(folder: Path) -> Path:
 
 def planned(path: Path) -> Counter[tuple[str, str, str, int]]:
     """Collectives of one step by kind, axes, dtype and bytes."""
-    counts: Counter[tuple[str, str, str, int]] = Counter()
-    for one in collectives(load(path, target="musa").facts()):
-        if one.kind in COUNTED:
-            counts[(one.kind, "*".join(one.axes), DTYPES[one.dtype], one.bytes)] += one.count
-    return counts
+    facts = load(path, target="musa").facts()
+    sizes = {axis.name: axis.size.value for axis in facts.mesh.axes}
+    every = expected(collectives(facts), sizes)
+    return Counter({key: count for key, count in every.items() if key[0] in COUNTED})
 
 
 def sent(script: Path, ranks: tuple[int, ...]) -> list[Counter[tuple[str, str, str, int]]]:
@@ -99,9 +98,9 @@ def test_ranks_of_both_nodes_send_what_the_plan_says(tmp_path: Path) -> None:
     (tmp_path / "data" / "books-0.bin").write_bytes(bytes(2 * 4000))
     script = tmp_path / "longctx.py"
     script.write_text(load(path, target="musa").script())
-    expected = planned(path)
-    assert {kind for kind, *_ in expected} == set(COUNTED)
-    assert sent(script, (0, 8, 15)) == [expected] * 3
+    wanted = planned(path)
+    assert {kind for kind, *_ in wanted} == set(COUNTED)
+    assert sent(script, (0, 8, 15)) == [wanted] * 3
 
 
 # Each spec at a size that two cores train.
@@ -149,15 +148,15 @@ def test_the_lesson_trains_on_the_stand_in_as_on_the_cpu(
         target: load(spec, target=target, profile="small", world=ranks).script()
         for target in ("cpu", "musa")
     }
-    expected = pool.run(uncompiled_records, text["cpu"], name, world=ranks)[0]
+    true = pool.run(uncompiled_records, text["cpu"], name, world=ranks)[0]
     script = tmp_path / f"{name}.py"
     script.write_text(text["musa"])
     found = metrics(script, ranks, standin_environment())
-    assert len(found) == len(expected) >= 3
-    for musa, cpu in zip(found, expected, strict=True):
+    assert len(found) == len(true) >= 3
+    for musa, cpu in zip(found, true, strict=True):
         assert musa["loss"] == pytest.approx(cpu["loss"], rel=1e-5)
         assert musa["grad_norm"] == pytest.approx(cpu["grad_norm"], rel=1e-5)
-    assert found[0]["weights"] == expected[0]["weights"]
+    assert found[0]["weights"] == true[0]["weights"]
 
 
 def lesson_spec(name: str, folder: Path) -> Path:
