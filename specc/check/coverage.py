@@ -24,6 +24,7 @@ def check_axes(program: Program, mesh: Mesh, rules: AxisRules, report: Report) -
     _check_used(mesh, rules, report)
     _check_data(rules, report)
     _check_meetings(program, rules.splits, report)
+    _check_tensor_axes(rules, report)
 
 
 def _check_used(mesh: Mesh, rules: AxisRules, report: Report) -> None:
@@ -44,6 +45,19 @@ def _check_data(rules: AxisRules, report: Report) -> None:
     if storage is None:
         return
     splitting = {name for split in rules.splits for name in split.axes}
+    tensor = rules.tensor
+    both = [name for name in storage.axes if tensor is not None and name in tensor.axes]
+    if tensor is not None and both:
+        axes = "*".join(both)
+        report.error(
+            "E0409",
+            storage.span,
+            f"`{axes}` splits parameters by their dims, and shards {storage.kind}, too",
+            "one axis can split a tensor once",
+            also=[(tensor.rule, f"splits `{tensor.dims[0]}` here")],
+            helps=[f"leave `{axes}` out of `shard {storage.kind}`"],
+        )
+        return
     idle = [name for name in storage.axes if name not in splitting]
     if not idle:
         return
@@ -81,6 +95,23 @@ def _check_meetings(program: Program, splits: tuple[Split, ...], report: Report)
                     helps=["give one of them another axis"],
                 )
                 break
+
+
+def _check_tensor_axes(rules: AxisRules, report: Report) -> None:
+    """Report an axis that splits the data as well as parameters."""
+    tensor = rules.tensor
+    for split in rules.splits if tensor is not None else ():
+        shared = [name for name in split.axes if tensor is not None and name in tensor.axes]
+        if tensor is not None and shared:
+            report.error(
+                "E0409",
+                split.rule,
+                f"`{shared[0]}` splits `{split.dim}` of the data and `{tensor.dims[0]}` of "
+                "parameters",
+                "one axis can split one dim of a tensor",
+                also=[(tensor.rule, f"`{tensor.dims[0]}` is split here")],
+                helps=["give one of them another axis"],
+            )
 
 
 def _shapes(program: Program) -> Iterator[tuple[str, Shape]]:

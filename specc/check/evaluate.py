@@ -19,6 +19,7 @@ from specc.check.parameters import check_trained, parameters
 from specc.check.placement import Placement
 from specc.check.selectors import Tree
 from specc.check.target import check_target
+from specc.check.tensor import check_bias_units, place_tensors, summed
 from specc.check.ties import find_ties
 from specc.check.train import training
 from specc.check.units import check_islands, storage
@@ -73,9 +74,13 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
     made = parameters(train.rules, model, optimizer, rules.dtypes, ties)
     check_trained(program, made, report)
     axes = _axis_rules(program, base, model, layout)
-    store = storage(axes.storage, base.mesh, model, rules.dtypes, ties)
+    tensor = axes.tensor
+    store = storage(axes.storage, base.mesh, model, rules.dtypes, ties, tensor)
     check_islands(store, model, rules.dtypes, ties)
     if trained is None or report.failed:
+        return None
+    placed = place_tensors(program, model, tensor, base.sizes) if tensor else {}
+    if report.failed:
         return None
     name = base.settled.layout
     facts = Facts(
@@ -86,10 +91,13 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
         lets=base.lets,
         mesh=base.mesh,
         cluster=base.cluster,
-        layout=Layout(name, axes.splits, axes.methods, store, axes.duplicate),
+        layout=Layout(name, axes.splits, axes.methods, store, axes.duplicate, tensor),
         model=_module(root, made, rules),
         training=trained,
+        placed=placed,
     )
+    facts = attrs.evolve(facts, summed=summed(facts, report))
+    check_bias_units(facts, report)
     check_storage(facts, rules.compiled, report)
     check_graphs(facts, report)
     check_target(facts, rules.dtypes, report)
@@ -135,7 +143,7 @@ def _axis_rules(
     if not base.scope.report.failed:
         check_axes(program, base.mesh, axes, base.scope.report)
     if not base.scope.report.failed:
-        Placement(program, model, base.mesh, axes.splits, axes.methods, base.sizes).check()
+        Placement(program, model, base.mesh, axes, base.sizes).check()
     return axes
 
 

@@ -11,7 +11,7 @@ from specc.check.names import Unknown
 from specc.check.selectors import spelled
 from specc.check.settings import constructor, fill, written_settings
 from specc.diagnostics import nearest
-from specc.plan.facts import Method, Split
+from specc.plan.facts import Method, Split, TensorSplit
 from specc.program.dims import shape_names
 from specc.syntax import tree
 from specc.vocabulary.find import find, known_names
@@ -61,6 +61,7 @@ class AxisRules:
     methods: tuple[Method, ...]
     storage: StorageRule | None
     duplicate: tuple[str, ...]
+    tensor: TensorSplit | None
     used: frozenset[str]
 
 
@@ -90,6 +91,7 @@ class AxisReader:
         self.methods: list[Method] = []
         self.storages: list[StorageRule] = []
         self.duplicates: dict[str, Span] = {}
+        self.tensor: TensorSplit | None = None
         self.used: set[str] = set()
 
     def read(self, rules: Iterable[tree.AxisRule]) -> AxisRules:
@@ -108,10 +110,12 @@ class AxisReader:
                     self._shard(rule.action, axes)
         splits = tuple(self._split(dim, found) for dim, found in self.splits.items())
         self._check_duplicates(splits)
+        self._check_otherwise()
         order = [axis.name for axis in self.mesh.axes]
         duplicate = tuple(name for name in order if name in self.duplicates)
         storage = self._storage_of_all()
-        return AxisRules(splits, tuple(self.methods), storage, duplicate, frozenset(self.used))
+        methods, used = tuple(self.methods), frozenset(self.used)
+        return AxisRules(splits, methods, storage, duplicate, self.tensor, used)
 
     # ------------------------------------------------------------------------------ axes
 
@@ -149,7 +153,9 @@ class AxisReader:
             self._report_storage_clause(shard)
         tensor = [name for name in known if name.name not in self.data_dims]
         if tensor or shard.otherwise is not None:
-            self._refuse_tensor_axes(shard, tensor)
+            self._tensor(shard, tensor, axes)
+        known = [name for name in known if name not in tensor]
+        if tensor and not known:
             return
         for name in known:
             self.splits.setdefault(name.name, []).append((axes, name.span))
@@ -172,16 +178,81 @@ class AxisReader:
         )
         return False
 
-    def _refuse_tensor_axes(self, shard: tree.Shard, dims: list[tree.Name]) -> None:
+    # --------------------------------------------------------------------------- tensors
+
+    def _tensor(self, shard: tree.Shard, dims: list[tree.Name], axes: tuple[str, ...]) -> None:
+        """`tp: shard heads, kv, ff, vocab else S`."""
+        otherwise = shard.otherwise
+        if otherwise is not None and not self._is_otherwise(otherwise, dims):
+            return
         for name in dims:
             if not self._occurs(name.name):
                 self.report.error(
                     "E0402", name.span, f"no tensor has the dim `{name.name}`", "nothing to split"
                 )
                 return
-        named = dims or [name for name in (shard.otherwise,) if name is not None]
-        span = named[0].span.to(named[-1].span)
-        self._refuse("E0490", span, "splitting parameters by their dims (tensor parallel)")
+            self._check_divides(name.name, axes, name.span)
+        if shard.within is not None and shard.via is None:
+            self._refuse("E0494", shard.within.span, "splitting a dim inside some parts only")
+        elif shard.via is not None:
+            title = "no method moves a dim of parameters"
+            self.report.error("E0402", shard.via.span, title, "nothing to move")
+        rest = otherwise.name if otherwise is not None else None
+        rules = {name.name: name.span for name in dims}
+        if otherwise is not None:
+            rules[otherwise.name] = otherwise.span
+        made = TensorSplit(axes, tuple(name.name for name in dims), rest, rules)
+        self.tensor = made if self.tensor is None else self._both(self.tensor, made)
+
+    def _is_otherwise(self, name: tree.Name, dims: list[tree.Name]) -> bool:
+        """Whether `else` stands beside dims of parameters and names a dim of the data."""
+        if not dims:
+            title = "`else` is for tensors without the dims before it, and none is of parameters"
+            helps = ["name dims of parameters before it: `shard heads, kv, ff, vocab else S`"]
+            self.report.error("E0414", name.span, title, "has no meaning here", helps=helps)
+            return False
+        if not self._is_dim(name):
+            return False
+        if name.name in self.data_dims:
+            return True
+        shown = ", ".join(sorted(self.data_dims))
+        self.report.error(
+            "E0414",
+            name.span,
+            f"`else` takes a dim of the data, and `{name.name}` is none",
+            "has no meaning here",
+            notes=[f"dims of the data: {shown}"],
+        )
+        return False
+
+    def _both(self, first: TensorSplit, second: TensorSplit) -> TensorSplit:
+        """Two rules over the same axes add up."""
+        if first.axes != second.axes:
+            self.report.error(
+                "E0494",
+                second.rule,
+                "splitting parameters over two sets of axes is not built yet",
+                f"over `{'*'.join(second.axes)}`",
+                also=[(first.rule, f"over `{'*'.join(first.axes)}`")],
+                helps=["name all dims in one rule, over one axis or a product of axes"],
+            )
+            return first
+        if None not in (first.otherwise, second.otherwise) and first.otherwise != second.otherwise:
+            assert second.otherwise is not None
+            self.report.error(
+                "E0407",
+                second.rules[second.otherwise],
+                "two rules say what is split in tensors without these dims",
+                "and here",
+                also=[(first.rules[first.otherwise or ""], "said here")],
+                helps=["say it once"],
+            )
+        return TensorSplit(
+            first.axes,
+            tuple(dict.fromkeys((*first.dims, *second.dims))),
+            first.otherwise or second.otherwise,
+            {**second.rules, **first.rules},
+        )
 
     def _occurs(self, dim: str) -> bool:
         shapes = [t.parameter.shape for t in self.model.tensors.values()]
@@ -191,7 +262,6 @@ class AxisReader:
 
     def _refuse(self, code: str, span: Span, what: str) -> None:
         instead = {
-            "E0490": "shard the batch and the storage instead: `dp: shard B, params per Block`",
             "E0492": "use `ulysses` for long sequences, and `shard params` for large models",
         }
         self.report.error(
@@ -226,6 +296,17 @@ class AxisReader:
             helps=[
                 f"use {shown} = {' or '.join(map(str, near))}, or a `{dim}` that {degree} divides"
             ],
+        )
+
+    def _check_otherwise(self) -> None:
+        """The dim of `else` divides over the axes that split it anyhow and those of the rule."""
+        tensor = self.tensor
+        if tensor is None or tensor.otherwise is None:
+            return
+        outer = {name for axes, _ in self.splits.get(tensor.otherwise, ()) for name in axes}
+        axes = tuple(axis.name for axis in self.mesh.axes if axis.name in outer)
+        self._check_divides(
+            tensor.otherwise, (*axes, *tensor.axes), tensor.rules[tensor.otherwise]
         )
 
     # --------------------------------------------------------------------------- methods
@@ -343,6 +424,16 @@ class AxisReader:
                         also=[(split.rule, f"splits `{split.dim}` here")],
                         helps=["drop one of the two rules"],
                     )
+        for name in self.tensor.axes if self.tensor is not None else ():
+            if self.tensor is not None and name in self.duplicates:
+                self.report.error(
+                    "E0407",
+                    self.duplicates[name],
+                    f"`{name}` is told to replicate and to split `{self.tensor.dims[0]}`",
+                    "replicate here",
+                    also=[(self.tensor.rule, f"splits `{self.tensor.dims[0]}` here")],
+                    helps=["drop one of the two rules"],
+                )
 
 
 def _meet(left: frozenset[str] | None, right: frozenset[str] | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import lcm
 from typing import TYPE_CHECKING
 
-from specc.plan.flow import types_of
+from specc.plan.tensor import changed, local_heads
 from specc.program import model
 from specc.program.dims import Entry, names, show, size
 from specc.program.walk import values_of
@@ -18,6 +18,7 @@ from specc.vocabulary.signature import match, parse_signature
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from specc.check.layout import AxisRules
     from specc.check.selectors import Tree
     from specc.diagnostics import Report
     from specc.plan.facts import Mesh, Method, Split
@@ -52,7 +53,7 @@ class Placement:
     """Checks one layout's splits against every use of a split dim.
 
     Args:
-        splits, methods: of the layout.
+        rules: of the layout.
         sizes: size of every dim.
     """
 
@@ -61,16 +62,16 @@ class Placement:
         program: Program,
         unfolded: Tree,
         mesh: Mesh,
-        splits: tuple[Split, ...],
-        methods: tuple[Method, ...],
+        rules: AxisRules,
         sizes: Mapping[str, int],
     ) -> None:
         self.program = program
         self.unfolded = unfolded
         self.mesh = mesh
         self.report: Report = unfolded.report
-        self.splits = {split.dim: split for split in splits}
-        self.methods = methods
+        self.splits = {split.dim: split for split in rules.splits}
+        self.methods = rules.methods
+        self.tensor = rules.tensor
         self.sizes = sizes
         self.served: set[Method] = set()
 
@@ -119,7 +120,7 @@ class Placement:
             return
         record = find("functions", call.function)
         if not record.takes:
-            self._need_whole(call.function, _changed(call), call.span)
+            self._need_whole(call.function, changed(call), call.span)
             return
         moved: dict[Method, None] = {}
         for letter, entry in call.dims.items():
@@ -234,7 +235,8 @@ class Placement:
                 also=[(call.span, f"heads are `{show(heads)}` here")],
             )
             return
-        heads_count, kv_count = size(heads, self.sizes), size(kv, self.sizes)
+        parts = self.mesh.degree(self.tensor.axes) if self.tensor is not None else 1
+        heads_count, kv_count = local_heads(call, self.tensor, parts, self.sizes)
         repeats = method.settings.get("repeat_kv") is True
         if heads_count % degree:
             self._report_heads(method, show(heads), heads_count, degree, ())
@@ -277,14 +279,6 @@ class Placement:
             also=[(span, f"needs all of `{name}`")],
             helps=helps,
         )
-
-
-def _changed(call: ApplyFunction) -> list[Entry]:
-    """Entries that a call without a signature takes apart, joins or runs over."""
-    given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
-    made = {entry for kind in call.types for entry in kind.shape}
-    over = [call.dims["over"]] if "over" in call.dims else []
-    return [*(given ^ made), *over]
 
 
 def _not_declared(dims: Mapping[str, Entry], declared: tree.Extern) -> list[Entry]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from specc.check.selectors import Tree
     from specc.check.ties import Tied
     from specc.check.verbs import Precisions
-    from specc.plan.facts import Mesh
+    from specc.plan.facts import Mesh, TensorSplit
     from specc.source import Span
 
 PLAIN = Precision()
@@ -34,19 +34,25 @@ class Group:
 
 
 def storage(
-    rule: StorageRule | None, mesh: Mesh, model: Tree, dtypes: Precisions, ties: Tied
+    rule: StorageRule | None,
+    mesh: Mesh,
+    model: Tree,
+    dtypes: Precisions,
+    ties: Tied,
+    tensor: TensorSplit | None = None,
 ) -> Storage:
-    """Storage of a layout.
+    """Storage of a layout, over the axes that do not split parameters by their dims.
 
-    Without a rule every rank holds everything: in fp32 with DDP, in anything lower with FSDP2 over
-    a mesh (n, 1). With a rule, every axis that it does not name holds copies, so gradients are also
+    Without a rule every rank holds everything: in fp32 with DDP, in anything lower, and where
+    parameters are split by their dims, with FSDP2 over a mesh (n, 1). With a rule, every axis that it does not name holds copies, so gradients are also
     summed over axes that split data but not storage.
     """
-    order = [axis.name for axis in mesh.axes]
+    apart = tensor.axes if tensor is not None else ()
+    order = [axis.name for axis in mesh.axes if axis.name not in apart]
     owned = [name for name in model.tensors if name not in ties.to]
     trained = [name for name in owned if model.tensors[name].parameter.trained]
     plain = all(_kind(name, dtypes) == ("fp32", "fp32") for name in trained)
-    if rule is None and plain:
+    if rule is None and plain and tensor is None:
         return Storage("ddp", (), tuple(order), (), None)
     shard = rule.axes if rule is not None else ()
     replicate = tuple(name for name in order if name not in shard)

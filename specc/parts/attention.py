@@ -130,3 +130,18 @@ def capped_scores_attention(
         scores = scores.masked_fill(~mask, float("-inf"))
     weights = scores.softmax(dim=-1).to(v.dtype)
     return torch.einsum("bkgst,btkf->bskgf", weights, v).flatten(2, 3)
+
+
+def shared_heads(x: Tensor, start: int, count: int, heads: int) -> Tensor:
+    """Of all key heads those that `count` of all `heads` query heads share, from `start` on.
+
+    Where the groups of query heads that share one do not end where these do, every query head
+    gets a copy of its own.
+
+    Shapes: [B, T, K, E] -> [B, T, k, E], k divides count.
+    """
+    group = heads // x.shape[2]
+    if count % group == 0 or group % count == 0:
+        return x.narrow(2, start // group, max(1, count // group))
+    index = torch.arange(start, start + count, device=x.device) // group
+    return x.index_select(2, index)

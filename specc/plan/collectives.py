@@ -11,40 +11,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.plan.exchanges import exchanges
+from specc.plan.collective import DTYPE_BYTES, Collective
+from specc.plan.holding import gathered_sizes
 from specc.plan.losses import ignoring
+from specc.plan.tensor import local_heads, parameter_dim
 from specc.program.dims import dim, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from specc.plan.facts import Facts, Method, Module, Parameter, Unit
-    from specc.program.dims import Entry, Shape
-    from specc.source import Span
-
-DTYPE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
-
-
-@attrs.frozen
-class Collective:
-    """Equal calls of one step.
-
-    Args:
-        kind: `all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`, or `send` to the next.
-        axes: leaf axes of its group.
-        bytes: of the larger buffer of one call.
-        count: calls in a step; 0 where torch decides how to cut `bytes` into calls.
-        cause: what it is for, in words.
-        rule: the rule of the spec that brings it about.
-    """
-
-    kind: str
-    axes: tuple[str, ...]
-    dtype: str
-    bytes: int
-    count: int
-    cause: str
-    rule: Span | None = attrs.field(default=None, eq=False, repr=False)
-
+    from specc.program.dims import Entry
+    from specc.program.model import ApplyFunction
 
 def collectives(facts: Facts) -> tuple[Collective, ...]:
     """All collectives of a step, equal ones together; those over one rank are left out."""
@@ -69,6 +48,7 @@ def _every(facts: Facts) -> Iterator[Collective]:
     else:
         yield Collective("all_reduce", everyone, "fp32", 4, 1, "the mean loss")
     yield from _norm(facts)
+    yield from exchanges(facts)
 
 
 # ------------------------------------------------------------------------------------- storage
@@ -97,7 +77,7 @@ def _unit(facts: Facts, unit: Unit, parameters: list[Parameter]) -> Iterator[Col
     storage, micro = facts.layout.storage, facts.training.accumulate
     held = [p for p in parameters if p.trained]
     ranks = facts.mesh.degree(storage.shard)
-    elements = sum(_padded(p, ranks) for p in held)
+    elements = sum(_padded(facts, p, ranks) for p in held)
     params, reduce = unit.precision.params, unit.precision.reduce
     again = unit.reshard is not False and unit.modules != ("",)
     kept = storage.kind in ("grads", "optim")  # gathered once for all microbatches
@@ -114,7 +94,7 @@ def _unit(facts: Facts, unit: Unit, parameters: list[Parameter]) -> Iterator[Col
     graded = [p for p in held if _has_gradient(p)]
     if not graded:
         return
-    elements = sum(_padded(p, ranks) for p in graded)
+    elements = sum(_padded(facts, p, ranks) for p in graded)
     reductions = 1 if storage.kind == "optim" else micro
     size_bytes = elements * DTYPE_BYTES[reduce]
     yield Collective(
@@ -133,16 +113,20 @@ def _unit(facts: Facts, unit: Unit, parameters: list[Parameter]) -> Iterator[Col
         )
 
 
-def _padded(parameter: Parameter, ranks: int) -> int:
+def _padded(facts: Facts, parameter: Parameter, ranks: int) -> int:
     """Elements with the first dim padded to equal pieces."""
-    rows, *rest = parameter.sizes
+    rows, *rest = gathered_sizes(facts, parameter)
     return -(-rows // ranks) * ranks * prod(rest)
 
 
 def _norm(facts: Facts) -> Iterator[Collective]:
-    storage = facts.layout.storage
-    if storage.shard:
-        yield Collective("all_reduce", storage.shard, "fp32", 4, 1, "the norm of the gradients")
+    """One number for each set of axes that parameters are split over, and each axis of it."""
+    split = facts.layout.tensor
+    trained = [p for p in facts.parameters if _has_gradient(p)]
+    for apart in {parameter_dim(p.shape, split) is not None for p in trained}:
+        for axes in (facts.layout.storage.shard, split.axes if split and apart else ()):
+            if axes:
+                yield Collective("all_reduce", axes, "fp32", 4, 1, "the norm of the gradients")
 
 
 # ------------------------------------------------------------------------------------- methods
@@ -158,13 +142,12 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
             continue
         dtype = module.precision.params
         if method.name == "ring":
-            yield from _ring(facts, module, method, call.dims)
+            yield from _ring(facts, module, method, call)
             continue
         for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
-            shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))
-            elements = prod(_local(facts, entry) for entry in shape)
+            elements = _elements(facts, call, letters, width)
             if letters == "K":
-                elements *= _repeats(facts, shape, method)
+                elements *= repeats(facts, call, method)
             count = times
             yield Collective(
                 "all_to_all",
@@ -178,15 +161,14 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
 
 
 def _ring(
-    facts: Facts, module: Module, method: Method, dims: Mapping[str, Entry]
+    facts: Facts, module: Module, method: Method, call: ApplyFunction
 ) -> Iterator[Collective]:
     """Keys and values in every pass, one hop less than ranks; their gradients, in fp32, go home."""
     ranks, micro = facts.mesh.degree(method.axes), facts.training.accumulate
     passes = _passes(facts, module)
     dtype = module.precision.params
     for width in ("E", "F"):
-        shape = tuple(dims[letter] for letter in ("B", "S", "K", width))
-        elements = prod(_local(facts, entry) for entry in shape)
+        elements = _elements(facts, call, "K", width)
         for kind, hops, cause in (
             (dtype, passes * (ranks - 1), "attention"),
             ("fp32", ranks, "gradients of attention"),
@@ -196,9 +178,24 @@ def _ring(
             yield Collective("send", method.axes, kind, size_bytes, count, cause, method.rule)
 
 
-def _repeats(facts: Facts, shape: Shape, method: Method) -> int:
-    heads, ranks = size(shape[2], facts.sizes), facts.mesh.degree(method.axes)
-    return lcm(heads, ranks) // heads
+def repeats(facts: Facts, call: ApplyFunction, method: Method) -> int:
+    """How many copies of each key head Ulysses makes, so that every rank has one."""
+    _, kv = heads_on_rank(facts, call)
+    return lcm(kv, facts.mesh.degree(method.axes)) // kv
+
+
+def heads_on_rank(facts: Facts, call: ApplyFunction) -> tuple[int, int]:
+    """Query and key heads of an attention on one rank, before a method moves them."""
+    split = facts.layout.tensor
+    degree = facts.mesh.degree(split.axes) if split is not None else 1
+    return local_heads(call, split, degree, facts.sizes)
+
+
+def _elements(facts: Facts, call: ApplyFunction, letter: str, width: str) -> int:
+    """Elements of the queries (`H`) or keys (`K`) of an attention on one rank."""
+    queries, keys = heads_on_rank(facts, call)
+    others = prod(_local(facts, call.dims[at]) for at in ("B", "S", width))
+    return others * (queries if letter == "H" else keys)
 
 
 def _local(facts: Facts, entry: Entry) -> int:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from specc.program.dims import Shape
-    from specc.program.model import ApplyFunction, BlockClass, Scalar, What
+    from specc.plan.tensor import Placed
+    from specc.program.model import ApplyFunction, BlockClass, Scalar, Statement, What
     from specc.program.program import Field, LossTerm, Program
     from specc.situation import Situation
     from specc.source import Span
@@ -238,6 +239,29 @@ class Split:
 
 
 @attrs.frozen
+class TensorSplit:
+    """`tp: shard heads, kv, ff, vocab else S`: dims of parameters and values split over leaf axes.
+
+    Args:
+        axes: leaf axes, in mesh order.
+        dims: a tensor with one of them is split along it.
+        otherwise: the dim along which a value without any of them is split, inside the axes that
+            split this dim anyhow; None keeps such values whole. It never splits a parameter.
+        rules: the place where each dim is named.
+    """
+
+    axes: tuple[str, ...]
+    dims: tuple[str, ...]
+    otherwise: str | None
+    rules: Mapping[str, Span] = attrs.field(eq=False, repr=False)
+
+    @property
+    def rule(self) -> Span:
+        """Where the first dim is named."""
+        return self.rules[self.dims[0]]
+
+
+@attrs.frozen
 class Method:
     """`via ulysses(heads)`: how a split dim is moved around the parts that need it whole.
 
@@ -270,9 +294,10 @@ class Layout:
     storage: Storage
     duplicate: tuple[str, ...]
     """Leaf axes whose ranks all do the same work (`rep: replicate`)."""
+    tensor: TensorSplit | None = None
 
     def axes_of(self, dim: str) -> tuple[str, ...]:
-        """Leaf axes that split a dim."""
+        """Leaf axes that split a dim of the data wherever it occurs."""
         return next((split.axes for split in self.splits if split.dim == dim), ())
 
 
@@ -331,6 +356,10 @@ class Facts:
     Args:
         dims: every dim with its size and text, in the order of declaration.
         model: root of the unfolded modules.
+        placed: by key of a block's class, its statements with the exchanges that the layout's
+            tensor split needs; empty where there is none.
+        summed: parameters whose gradients are summed over the axes of the tensor split, for every
+            rank of these uses the whole parameter on a piece of a value.
     """
 
     program: Program
@@ -343,6 +372,13 @@ class Facts:
     layout: Layout
     model: Module
     training: Training
+    placed: Mapping[str, Placed] = attrs.field(factory=dict[str, "Placed"], eq=False)
+    summed: tuple[str, ...] = ()
+
+    def statements(self, block: BlockClass) -> tuple[Statement, ...]:
+        """The statements of a block with all exchanges between ranks."""
+        placed = self.placed.get(block.key)
+        return block.statements if placed is None else placed.statements
 
     @property
     def sizes(self) -> dict[str, int]:

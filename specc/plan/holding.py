@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.plan.tensor import parameter_dim
+
 if TYPE_CHECKING:
     from specc.plan.facts import Facts, Parameter
 
@@ -55,14 +57,24 @@ def local_sizes(facts: Facts, parameter: Parameter, rank: int = 0) -> tuple[int,
 
     Source: torch.distributed.tensor, Shard; torch.chunk.
     """
-    store = facts.layout.storage
-    if not parameter.trained or store.kind in ("ddp", "replicate") or not parameter.sizes:
-        return parameter.sizes
+    store, sizes = facts.layout.storage, gathered_sizes(facts, parameter)
+    if not parameter.trained or store.kind in ("ddp", "replicate") or not sizes:
+        return sizes
     degree = facts.mesh.degree(store.shard)
-    rows = parameter.sizes[0]
+    rows = sizes[0]
     chunk = -(-rows // degree)
     first = min(rows, chunk * shard_index(facts, rank))
-    return (min(chunk, rows - first), *parameter.sizes[1:])
+    return (min(chunk, rows - first), *sizes[1:])
+
+
+def gathered_sizes(facts: Facts, parameter: Parameter) -> tuple[int, ...]:
+    """Sizes of what a rank has of a parameter when its unit is gathered."""
+    split = facts.layout.tensor
+    dim = parameter_dim(parameter.shape, split) if parameter.trained else None
+    if split is None or dim is None:
+        return parameter.sizes
+    degree = facts.mesh.degree(split.axes)
+    return tuple(n // degree if at == dim else n for at, n in enumerate(parameter.sizes))
 
 
 def shard_index(facts: Facts, rank: int) -> int:

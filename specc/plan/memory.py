@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.holding import STORED_BYTES, HeldTensor, holding
+from specc.plan.holding import STORED_BYTES, HeldTensor, gathered_sizes, holding
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
@@ -67,5 +68,5 @@ def gathered_units(facts: Facts) -> tuple[Unit, ...]:
 def gathered_bytes(facts: Facts, unit: Unit) -> int:
     """Bytes of a unit's parameters when they are whole, in the dtype that it computes in."""
     named = {p.name: p for p in facts.parameters}
-    elements = sum(named[name].numel for name in unit.parameters)
+    elements = sum(prod(gathered_sizes(facts, named[name])) for name in unit.parameters)
     return elements * ELEMENT_BYTES[unit.precision.params]

@@ -50,7 +50,8 @@ def _split_faults(facts: Facts) -> Iterator[str]:
         if facts.sizes[split.dim] % degree:
             yield f"{split.dim} = {facts.sizes[split.dim]} is split {degree} ways"
     used = {axis for split in layout.splits for axis in split.axes}
-    idle = names - used - set(layout.duplicate)
+    apart = set(layout.tensor.axes) if layout.tensor is not None else set[str]()
+    idle = names - used - apart - set(layout.duplicate)
     if idle:
         yield f"axes {sorted(idle)} split no data, and no rule replicates over them"
 
@@ -69,9 +70,10 @@ def _parameter_faults(facts: Facts) -> Iterator[str]:
 
 def _unit_faults(facts: Facts) -> Iterator[str]:
     storage = facts.layout.storage
-    axes = Counter([*storage.shard, *storage.replicate])
+    apart = facts.layout.tensor.axes if facts.layout.tensor is not None else ()
+    axes = Counter([*storage.shard, *storage.replicate, *apart])
     if storage.kind != "ddp" and axes != Counter(axis.name for axis in facts.mesh.axes):
-        yield f"storage uses axes {dict(axes)}; each axis of the mesh must shard or replicate"
+        yield f"storage uses axes {dict(axes)}; each axis of the mesh must have one use"
     if storage.kind == "ddp":
         return
     held = Counter(name for unit in storage.units for name in unit.parameters)

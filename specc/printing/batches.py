@@ -14,6 +14,7 @@ from specc.program.walk import values_of
 if TYPE_CHECKING:
     from specc.plan.facts import Training
     from specc.program.dims import Entry
+    from specc.program.model import ValueType
     from specc.program.program import Field
     from specc.vocabulary.record import Constructor
 
@@ -110,7 +111,7 @@ def _draw(
     shape = fields[0].type.shape
     names = value_names(context.facts)
     if source.name in FILES:
-        ranges = ", ".join(_range(context, entry) for entry in shape[:2])
+        ranges = ", ".join(_range(context, entry, fields[0].type) for entry in shape[:2])
         shuffle = seed if source.settings["shuffle"] else "None"
         targets = ", ".join(names[field.name] for field in fields)
         call = f"windows({name}, {first}, {ranges}, {entry_text(shape[1])}, shuffle={shuffle})"
@@ -118,7 +119,7 @@ def _draw(
         rows = _table_rows(context, fields[0].name) if source.name == "tokens" else None
         return [*lines, f"        check_ids({names[fields[0].name]}, {rows})"] if rows else lines
     sizes = ", ".join(entry_text(entry) for entry in shape)
-    part = _part(context, shape)
+    part = _part(context, fields[0].type)
     key = f'(SEED, "{fields[0].name}", index)'
     one = "," if len(shape) == 1 else ""
     match source.name:
@@ -127,7 +128,7 @@ def _draw(
         case "randint":
             call = f"draw_integers({key}, ({sizes}{one}), {part}, {_high(context, fields[0])})"
         case _:
-            local = ", ".join(context.local(entry) for entry in shape)
+            local = ", ".join(context.local(entry, fields[0].type) for entry in shape)
             call = f"torch.{source.name}({local})"
     return fit(f"{names[fields[0].name]} = {call}", 8)
 
@@ -142,17 +143,17 @@ def _high(context: Context, field: Field) -> str:
     return literal(source.settings["high"])
 
 
-def _range(context: Context, entry: Entry) -> str:
-    local, start = context.local(entry), context.start(entry)
+def _range(context: Context, entry: Entry, kind: ValueType) -> str:
+    local, start = context.local(entry, kind), context.start(entry, kind)
     return f"range({local})" if start == "0" else f"range({start}, {start} + {local})"
 
 
-def _part(context: Context, shape: tuple[Entry, ...]) -> str:
+def _part(context: Context, kind: ValueType) -> str:
     """Ranges of the leading dims up to the last one that is split."""
-    split = [i for i, entry in enumerate(shape) if context.start(entry) != "0"]
+    split = [i for i, entry in enumerate(kind.shape) if context.start(entry, kind) != "0"]
     if not split:
         return "()"
-    ranges = [_range(context, entry) for entry in shape[: split[-1] + 1]]
+    ranges = [_range(context, entry, kind) for entry in kind.shape[: split[-1] + 1]]
     return f"({', '.join(ranges)}{',' if len(ranges) == 1 else ''})"
 
 

@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.texts import entry_text
-from specc.printing.context import Context, literal
+from specc.plan.tensor import SEGMENTS, WHOLE, lie, loss_place
+from specc.printing.context import Context, group_name, literal
 from specc.printing.fit import fit, fit_body
 from specc.printing.forward import Forward
 from specc.printing.lists import list_text
 from specc.printing.names import Names
-from specc.printing.segments import segmented_lines
+from specc.printing.segmented import segmented_lines
 from specc.program import model
 from specc.program.walk import type_of, values_of
 from specc.resolve.values import scalar_names
+from specc.syntax import tree
 from specc.vocabulary.find import find
+from specc.vocabulary.record import Lie
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from specc.plan.facts import Module
+    from specc.plan.facts import Module, TensorSplit
     from specc.printing.tail import Tail
+    from specc.vocabulary.record import PartRecord
 
 
 @attrs.define(eq=False)
@@ -128,6 +132,8 @@ class Classes:
             is_sharded_root=is_root and self.context.facts.layout.storage.kind != "ddp",
         )
         body = self._forward_lines(forward, self.tail if is_root else None)
+        if is_root:
+            self._give_group(forward)
         parts, groups = self._parts(module, varying)
         groups = {**groups, **forward.groups}
         settings = tuple(s.name for s in block.statics if s.name in varying)
@@ -137,6 +143,16 @@ class Classes:
         text.lines.append("")
         text.lines.extend(body)
         return text
+
+    def _give_group(self, forward: Forward) -> None:
+        """The model has the group of the tensor split where the training step needs it."""
+        facts = self.context.facts
+        tensor = facts.layout.tensor
+        terms = facts.training.loss
+        if tensor is not None and (
+            facts.summed or any(loss_place(term, tensor) != "whole" for term in terms)
+        ):
+            forward.group(tensor.axes)
 
     def _constructor(self, text: ClassText, forward: Forward, parts: list[str]) -> list[str]:
         words = ", ".join(["self", *text.groups, *text.settings])
@@ -157,7 +173,7 @@ class Classes:
         rule = forward.module.recompute
         if rule is not None and rule.keep:
             return segmented_lines(forward, rule.keep)
-        forward.print_statements(forward.block.statements)
+        forward.print_statements(forward.statements)
         head = f"def forward({', '.join(['self', *forward.inputs])}):"
         return [*fit(head, 4), *fit_body(forward.lines, 8)]
 
@@ -167,17 +183,35 @@ class Classes:
         assert module.block is not None
         lines: list[str] = []
         groups: dict[str, tuple[str, ...]] = {}
-        types = applied_types(module.block)
+        types = applied_types(self.context.facts.statements(module.block))
         for part in module.block.parts:
             child = module.child(part.name)
             texts = {name: name for name in varying}
-            text = self.construct(child, part.what, texts, types.get(part.name), groups)
+            text = self._part(child, part.what, texts, types, groups)
             if isinstance(part.what, model.Leaf) and part.what.kind == "Buffer":
                 lines.append(f'self.register_buffer("{part.name}", {text})')
             else:
                 lines.append(f"self.{part.name} = {text}")
         lines.extend(self._tie(tie) for tie in module.block.ties)
         return lines, groups
+
+    def _part(
+        self,
+        child: Module,
+        what: model.What,
+        texts: Mapping[str, str],
+        types: Mapping[str, model.ValueType],
+        groups: dict[str, tuple[str, ...]],
+    ) -> str:
+        """Text that makes a part; the elements of a chain may be applied one by one."""
+        kind = types.get(child.name)
+        if not isinstance(what, model.Chain):
+            return self.construct(child, what, texts, kind, groups)
+        items = [
+            self.construct(c, c.what, texts, types.get(f"{child.name}.{c.name}", kind), groups)
+            for c in child.children
+        ]
+        return f"nn.Sequential({', '.join(items)})"
 
     def _tie(self, tie: model.Tie) -> str:
         left, right = ".".join(tie.left), ".".join(tie.right)
@@ -196,7 +230,7 @@ class Classes:
         """Text that makes a module; `texts` are the constructor arguments that may appear in it."""
         match what:
             case model.Leaf():
-                return self._leaf(module, what, texts, kind)
+                return self._leaf(module, what, texts, kind, groups)
             case model.Instance(_, given):
                 made = self.class_of(module)
                 groups.update(made.groups)
@@ -221,19 +255,42 @@ class Classes:
         what: model.Leaf,
         texts: Mapping[str, str],
         kind: model.ValueType | None,
+        groups: dict[str, tuple[str, ...]],
     ) -> str:
         record = find("parts", what.kind)
         dims = {letter: entry_text(entry) for letter, entry in what.dims.items()}
         if record.arguments == "shape":
             dims["shape"] = ", ".join(dims.values())
         if kind is not None:
-            starts = [self.context.start(entry) for entry in kind.shape]
+            starts = [self.context.start(entry, kind) for entry in kind.shape]
             dims["start"] = f"({', '.join(starts)}{',' if len(starts) == 1 else ''})"
         settings = dict(module.settings)
         for given in what.settings:
             if set(texts) & set(scalar_names(given.expr)):
                 settings[given.name] = self.context.real(given.expr, dict(texts))
-        return record.construct(dims, settings)
+        tensor = self.context.facts.layout.tensor
+        if tensor is None or record.local is None:
+            return record.construct(dims, settings)
+        return record.local(dims, settings, self._lie(what, record, tensor, groups))
+
+    def _lie(
+        self,
+        what: model.Leaf,
+        record: PartRecord,
+        tensor: TensorSplit,
+        groups: dict[str, tuple[str, ...]],
+    ) -> Lie:
+        """How the weights of a part lie on the ranks of the tensor split."""
+        segments: tuple[str, ...] = ()
+        group = group_name(tensor.axes)
+        for letter, entry in what.dims.items():
+            if letter in record.split and lie(entry, tensor) == SEGMENTS:
+                segments = tuple(entry_text((segment,)) for segment in entry)
+                groups[group] = tensor.axes
+        summed = [e for letter, e in what.dims.items() if letter in record.sum]
+        apart = [entry for entry in summed if lie(entry, tensor) != WHOLE]
+        start = self.context.start(apart[0]) if apart else ""
+        return Lie(bool(apart), segments, start, group)
 
     def _static(
         self, module: Module, name: str, given: tuple[model.Given, ...], texts: Mapping[str, str]
@@ -276,10 +333,13 @@ def varying_statics(root: Module) -> dict[str, frozenset[str]]:
     }
 
 
-def applied_types(block: model.BlockClass) -> dict[str, model.ValueType]:
-    """Type of the first value that each part is applied to."""
+def applied_types(statements: tuple[model.Statement, ...]) -> dict[str, model.ValueType]:
+    """Type of the first value that each part is applied to, and each element `mlp.0` by itself."""
     types: dict[str, model.ValueType] = {}
-    for value in values_of(block.statements):
+    for value in values_of(statements):
         if isinstance(value, model.ApplyPart) and not isinstance(value.arguments[0], model.Scalar):
-            types.setdefault(value.part, type_of(value.arguments[0]))
+            name = value.part
+            if isinstance(value.index, tree.Number):
+                name = f"{name}.{value.index.value}"
+            types.setdefault(name, type_of(value.arguments[0]))
     return types

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.texts import entry_text
-from specc.printing.context import Context, literal
+from specc.printing.context import Context, inner_stem, literal
 from specc.vocabulary.texts import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from specc.plan.facts import Split
+    from specc.source import Span
     from specc.vocabulary.record import SettingValue
 
 
@@ -92,13 +92,27 @@ def _dims(context: Context) -> list[Constant]:
             line = f"dims{context.place(declared)}" if declared is not None and plain else ""
             text = number_text(int(size.text)) if plain else size.text
             found.append(Constant(name.upper(), text, line=line))
-            found.extend(
-                _local(context, split) for split in facts.layout.splits if split.dim == name
-            )
-            found.extend(
-                _local_start(context, split) for split in facts.layout.splits if split.dim == name
-            )
+            for stem, whole, outer, axes, rule in _pieces(context, name):
+                found.append(_local(context, stem, whole, axes, rule))
+                found.append(_local_start(stem, outer, axes))
     return found
+
+
+def _pieces(
+    context: Context, dim: str
+) -> Iterator[tuple[str, str, str, tuple[str, ...], Span]]:
+    """Pieces of a dim: stem of their constants, what is cut, where that starts, axes, rule."""
+    layout = context.facts.layout
+    split = next((split for split in layout.splits if split.dim == dim), None)
+    upper = dim.upper()
+    if split is not None:
+        yield upper, upper, "", split.axes, split.rule
+    tensor = layout.tensor
+    if tensor is not None and dim in tensor.dims:
+        yield upper, upper, "", tensor.axes, tensor.rules[dim]
+    if tensor is not None and dim == tensor.otherwise:
+        whole, outer = (f"{upper}_LOCAL", f"{upper}_START") if split is not None else (upper, "")
+        yield inner_stem(tensor), whole, outer, tensor.axes, tensor.rules[dim]
 
 
 def _needs(text: str, names: Iterable[str]) -> bool:
@@ -109,25 +123,21 @@ def _degree(axes: tuple[str, ...]) -> str:
     return " * ".join(axis.upper() for axis in axes)
 
 
-def _local(context: Context, split: Split) -> Constant:
-    degree = _degree(split.axes) if len(split.axes) == 1 else f"({_degree(split.axes)})"
-    upper = split.dim.upper()
-    axis = "*".join(split.axes)
-    return Constant(
-        f"{upper}_LOCAL",
-        f"{upper} // {degree}",
-        f"on each rank of {axis}  {context.place(split.rule)}",
-    )
+def _local(
+    context: Context, stem: str, whole: str, axes: tuple[str, ...], rule: Span
+) -> Constant:
+    degree = _degree(axes) if len(axes) == 1 else f"({_degree(axes)})"
+    where = f"on each rank of {'*'.join(axes)}  {context.place(rule)}"
+    return Constant(f"{stem}_LOCAL", f"{whole} // {degree}", where)
 
 
-def _local_start(_: Context, split: Split) -> Constant:
-    upper = split.dim.upper()
-    position = f"{split.axes[0].upper()}_RANK"
-    for axis in split.axes[1:]:
+def _local_start(stem: str, outer: str, axes: tuple[str, ...]) -> Constant:
+    position = f"{axes[0].upper()}_RANK"
+    for axis in axes[1:]:
         position = f"({position} * {axis.upper()} + {axis.upper()}_RANK)"
-    return Constant(
-        f"{upper}_START", f"{position} * {upper}_LOCAL", "where this rank's part begins"
-    )
+    front = f"{outer} + " if outer else ""
+    text = f"{front}{position} * {stem}_LOCAL"
+    return Constant(f"{stem}_START", text, "where this rank's part begins")
 
 
 def _training(context: Context) -> list[Constant]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import attrs
 
 from specc.check.texts import entry_text, real_text, size_text
 from specc.plan.externs import extern_uses
+from specc.plan.tensor import place
 from specc.printing.names import Names
 from specc.program.dims import names
 from specc.vocabulary.record import Constructor
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from specc.check.names import Evaluated
-    from specc.plan.facts import Facts
+    from specc.plan.facts import Facts, TensorSplit
     from specc.program.dims import Entry
+    from specc.program.model import ValueType
     from specc.source import Span
     from specc.syntax import tree
     from specc.vocabulary.record import SettingValue
@@ -68,25 +71,32 @@ class Context:
         path = Path(os.path.relpath(span.source.name, home))
         return f"{path.as_posix()}:{span.line}"
 
-    def is_split(self, dim: str) -> bool:
-        """Whether an axis of more than one rank, or of an open size, splits a dim."""
-        return bool(self.facts.layout.axes_of(dim))
+    def piece(self, dim: str, kind: ValueType | None) -> str:
+        """Stem of the constants of a rank's piece of a dim, `S`, `S_TP`; empty where it is whole.
 
-    def local(self, entry: Entry) -> str:
+        Args:
+            kind: of the value that has the dim; None for one that the layout's `else` leaves alone.
+        """
+        tensor = self.facts.layout.tensor
+        if tensor is not None and kind is not None and dim == tensor.otherwise:
+            at = place(kind, tensor)
+            if at is not None and at[1] == dim:
+                return inner_stem(tensor)
+        is_split = bool(self.facts.layout.axes_of(dim))
+        return dim.upper() if is_split or (tensor is not None and dim in tensor.dims) else ""
+
+    def local(self, entry: Entry, kind: ValueType | None = None) -> str:
         """Text of the entry's size on one rank: `B_LOCAL`, `HEADS * HD`."""
         whole = entry_text(entry)
         for name in names(entry):
-            if self.is_split(name):
-                upper = name.upper()
-                whole = " ".join(
-                    f"{upper}_LOCAL" if word == upper else word for word in whole.split(" ")
-                )
+            if stem := self.piece(name, kind):
+                whole = re.sub(rf"\b{name.upper()}\b", f"{stem}_LOCAL", whole)
         return whole
 
-    def start(self, entry: Entry) -> str:
+    def start(self, entry: Entry, kind: ValueType | None = None) -> str:
         """Text of this rank's first index along an entry: `S_START`, or `0` where it is whole."""
-        split = [name for name in names(entry) if self.is_split(name)]
-        return f"{split[0].upper()}_START" if split else "0"
+        stems = [stem for name in names(entry) if (stem := self.piece(name, kind))]
+        return f"{stems[0]}_START" if stems else "0"
 
     def real(self, expr: tree.Expr, statics: Mapping[str, str]) -> str:
         """Text of a number; `statics` are the texts of names that the block itself knows."""
@@ -112,6 +122,16 @@ class Context:
             return name.upper() if name in self.facts.dims else self.facts.lets[name]
 
         return found
+
+
+def inner_stem(tensor: TensorSplit) -> str:
+    """Stem of the constants of the dim of `else`, inside what splits it anyhow: `S_TP`."""
+    return "_".join((tensor.otherwise or "", *tensor.axes)).upper()
+
+
+def group_name(axes: tuple[str, ...]) -> str:
+    """Name of the process group of an axis product, in constructors and as an attribute."""
+    return "_".join((*axes, "group"))
 
 
 def literal(value: SettingValue) -> str:

@@ -62,7 +62,9 @@ class Expressions:
             case model.Ref(name):
                 return Code(self.forward.locals.of(name))
             case model.PartValue(part):
-                return Code(f"self.{part}")
+                return Code(self._tensor(part))
+            case model.Move():
+                return Code(self._moved(value))
             case model.Scalar(expr):
                 text = self.context.real(expr, self.forward.static_texts)
                 self.forward.note_statics(text)
@@ -78,11 +80,37 @@ class Expressions:
                 return self._arithmetic(value)
             case model.Rearrange(inner, source, target):
                 code = self.code(inner)
-                return Code(rearranged(self.context, code.inside(ATOM), source, target))
+                return Code(self._rearranged(value, code, source, target))
             case model.ApplyPart():
                 return self._part(value)
             case model.ApplyFunction():
                 return self._function(value)
+
+    def _rearranged(
+        self, value: model.Rearrange, code: Code, source: Shape, target: Shape
+    ) -> str:
+        return rearranged(self.context, code.inside(ATOM), source, target, value.type)
+
+    def _tensor(self, part: str) -> str:
+        """A parameter or buffer: of a parameter that may be split, what this rank has of it."""
+        if self.context.facts.layout.tensor is None:
+            return f"self.{part}"
+        name = part.partition(".")[0].partition("[")[0]
+        is_buffer = self.forward.module.child(name).type == "Buffer"
+        return f"self.{part}" if is_buffer else f"local(self.{part})"
+
+    def _moved(self, value: model.Move) -> str:
+        """A value exchanged between the ranks of the tensor split."""
+        tensor = self.context.facts.layout.tensor
+        assert tensor is not None
+        text = self.code(value.value).text
+        if value.kind == "shared_heads":
+            assert value.heads is not None
+            whole, mine = entry_text(value.heads), self.context.local(value.heads)
+            return f"shared_heads({text}, {self.context.start(value.heads)}, {mine}, {whole})"
+        group = self.forward.group(tensor.axes)
+        at = "" if value.position is None else f", {value.position}"
+        return f"{value.kind}({text}{at}, {group})"
 
     # ------------------------------------------------------------------------- arithmetic
 
@@ -160,9 +188,11 @@ class Expressions:
     def _dims(self, value: model.ApplyFunction) -> dict[str, str]:
         """Texts of local sizes and starts by letter, and what inferred functions need."""
         texts: dict[str, str] = {"dtype": DTYPES[self.forward.module.precision.params]}
+        first = next((a for a in value.arguments if not isinstance(a, model.Scalar)), None)
+        kind = type_of(first) if first is not None else None
         for letter, entry in value.dims.items():
-            texts[letter] = self.context.local(entry)
-            texts[f"start:{letter}"] = self.context.start(entry)
+            texts[letter] = self.context.local(entry, kind)
+            texts[f"start:{letter}"] = self.context.start(entry, kind)
         texts.update(self._named_dim(value))
         return texts
 
@@ -178,7 +208,8 @@ class Expressions:
             i for i in range(len(shape)) if i < len(results[0]) and results[0][i] != shape[i]
         ]
         at = differing[0] if differing else len(shape) - 1
-        sizes = ", ".join(entry_text(r[at]) for r in results if at < len(r))
+        kinds = [kind for kind in value.types if at < len(kind.shape)]
+        sizes = ", ".join(self.context.local(kind.shape[at], kind) for kind in kinds)
         return {"dim": str(at), "sizes": sizes}
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.printing.context import CASTS, Context, literal
+from specc.plan.collectives import repeats
+from specc.printing.context import CASTS, Context, group_name, literal
 from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
-from specc.program.dims import size
 from specc.program.walk import reads, type_of
 from specc.resolve.values import scalar_names
 from specc.vocabulary.find import find
@@ -51,6 +50,7 @@ class Forward:
         self.context = context
         self.module = module
         self.block: BlockClass = module.block
+        self.statements = context.facts.statements(module.block)
         self.varying = varying
         self.is_sharded_root = is_sharded_root
         self.locals = Names(taken=set(context.externs.values()))
@@ -253,18 +253,16 @@ class Forward:
 
     def _repeated(self, argument: str, which: str, used: Method, value: model.ApplyFunction) -> str:
         """Keys and values with their heads repeated where there are fewer than ranks."""
-        facts = self.context.facts
-        heads = size(value.dims["K"], facts.sizes)
-        times = math.lcm(heads, facts.mesh.degree(used.axes)) // heads
+        times = repeats(self.context.facts, value, used)
         return f"repeat_heads({argument}, {times})" if which != "q" and times != 1 else argument
 
     def _dies(self, ref: model.Ref) -> bool:
         """Whether a call is the only use of a value, so that its name may be taken over."""
-        return sum(name == ref.name for name in reads(self.block.statements)) == 1
+        return sum(name == ref.name for name in reads(self.statements)) == 1
 
     def group(self, axes: tuple[str, ...]) -> str:
         """Attribute that holds the process group of an axis product."""
-        attribute = "_".join((*axes, "group"))
+        attribute = group_name(axes)
         self.groups[attribute] = axes
         return f"self.{attribute}"
 

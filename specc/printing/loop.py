@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 from specc.check.texts import entry_text
 from specc.plan.losses import ignoring
+from specc.plan.tensor import WHOLE_TYPES, loss_place
 from specc.printing.batches import reads_files, source_lines
 from specc.printing.constants import seen
-from specc.printing.context import Context, literal
+from specc.printing.context import Context, group_name, literal
 from specc.printing.fit import fit
-from specc.printing.values import has_dropout, value_names
+from specc.printing.values import has_dropout, loss_text, piece_text, value_names
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
     from specc.plan.facts import Facts
     from specc.printing.tail import Tail
     from specc.program.dims import Shape
+    from specc.program.program import LossTerm
+    from specc.vocabulary.record import Settings
 
 # Steps yield tensors: nothing in the loop waits for the device.
 
@@ -32,6 +35,7 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
     lines = [
         "def train(model, optimizer, batches, start=0):",
         '    """Train from step `start`; yields a record of each step, tensors on the device."""',
+        *(["    summed = named_parameters(model, SUMMED)"] if facts.summed else []),
         "    for step in range(start, STEPS):",
         f"        mean = torch.zeros({2 if dynamic else '()'}, device=DEVICE)",
         *_micro_loop(facts),
@@ -47,9 +51,14 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
 
 
 def ignored(facts: Facts) -> str | None:
-    """Field whose ignored entries make the loss's count depend on the data, if there is one."""
-    term = ignoring(facts.training)
-    return value_names(facts)[term.arguments[-1]] if term is not None else None
+    """Labels whose ignored entries make the loss's count depend on the data, if there are any."""
+    term, tensor = ignoring(facts.training), facts.layout.tensor
+    if term is None:
+        return None
+    name = value_names(facts)[term.arguments[-1]]
+    if tensor is None or loss_place(term, tensor) != "split":
+        return name
+    return piece_text(name, term, tensor, f"model.{group_name(tensor.axes)}")
 
 
 def _micro_loop(facts: Facts) -> list[str]:
@@ -105,12 +114,21 @@ def _term_texts(context: Context, tail: Tail | None) -> list[str]:
     names = value_names(facts)
     if tail is not None:
         return [f"model({_inputs(facts)}, {names[tail.labels]})"]
-    return [
-        find("losses", term.function).construct(
-            tuple(names[name] for name in term.arguments), settings
-        )
-        for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True)
-    ]
+    terms = zip(facts.training.loss, facts.training.loss_settings, strict=True)
+    return [_term_text(facts, term, settings) for term, settings in terms]
+
+
+def _term_text(facts: Facts, term: LossTerm, settings: Settings) -> str:
+    """A term of the loss; labels, which every rank has all of, as the values before them lie."""
+    names, tensor = value_names(facts), facts.layout.tensor
+    values = [names[name] for name in term.arguments]
+    group = f"model.{group_name(tensor.axes)}" if tensor is not None else ""
+    if tensor is not None and loss_place(term, tensor) == "split":
+        values = [
+            piece_text(name, term, tensor, group) if kind.dtype in WHOLE_TYPES else name
+            for name, kind in zip(values, term.types, strict=True)
+        ]
+    return loss_text(facts, term, tuple(values), settings, group)
 
 
 def _share(context: Context, text: str, number: int) -> str:
@@ -132,8 +150,10 @@ def count_text(context: Context, number: int) -> str:
     if text == constant.value:
         text = constant.name
     split = {axis for name in _names(shape) for axis in facts.layout.axes_of(name)}
+    tensor = facts.layout.tensor
+    if tensor is not None and loss_place(term, tensor) == "split":
+        split.update(tensor.axes)
     copies = [axis.name.upper() for axis in facts.mesh.axes if axis.name not in split]
-    del term
     return " * ".join([text, *copies])
 
 
@@ -159,24 +179,37 @@ def _backward(context: Context) -> list[str]:
     facts = context.facts
     if facts.mesh.world == 1 and not facts.mesh.world_is_open:
         return ["loss.backward()"]
+    factors = [text for text in (averaged(context), _copies(facts)) if text]
+    if not factors:
+        return ["loss.backward()"]
     return [
         "# Each loss is a share of the mean: gradients are summed, so undo their average.",
-        f"(loss * {averaged(context)}).backward()",
+        f"(loss * {' * '.join(factors)}).backward()",
     ]
 
 
 def averaged(context: Context) -> str:
-    """Text of the number of ranks that the gradients are averaged over."""
+    """Text of the number of ranks that the gradients are averaged over; empty for one."""
     facts = context.facts
     fsdp = facts.layout.storage.kind != "ddp"
-    if fsdp and facts.target.averages:
+    if fsdp and facts.target.averages and _averaging(facts):
         return "AVERAGED"
-    return _ranks(facts)
+    names = " * ".join(_averaging(facts))
+    return names if len(_averaging(facts)) < 2 else f"({names})"
 
 
-def _ranks(facts: Facts) -> str:
-    names = " * ".join(axis.name.upper() for axis in facts.mesh.axes)
-    return names if len(facts.mesh.axes) == 1 else f"({names})"
+def _averaging(facts: Facts) -> list[str]:
+    """Axes over whose ranks gradients are averaged: those that parameters are stored over."""
+    apart = facts.layout.tensor.axes if facts.layout.tensor is not None else ()
+    return [axis.name.upper() for axis in facts.mesh.axes if axis.name not in apart]
+
+
+def _copies(facts: Facts) -> str:
+    """Text of the number of ranks of the tensor split, where each of them has the whole loss."""
+    tensor = facts.layout.tensor
+    if tensor is None or loss_place(facts.training.loss[0], tensor) == "split":
+        return ""
+    return " * ".join(name.upper() for name in tensor.axes)
 
 
 def averaged_lines(context: Context) -> list[str]:
@@ -188,7 +221,7 @@ def averaged_lines(context: Context) -> list[str]:
     return [
         "# Gradients are summed over ranks, and FSDP2 asks for their average: undo it,",
         f"# unless an old {facts.target.collectives} sums anyway.",
-        f"AVERAGED = {_ranks(facts).strip('()')} if torch.__version__ >= ({version}) else 1",
+        f"AVERAGED = {' * '.join(_averaging(facts))} if torch.__version__ >= ({version}) else 1",
     ]
 
 
@@ -218,6 +251,10 @@ def _update(context: Context, dynamic: str | None) -> list[str]:
             f"factor = {count_text(context, 0)} / mean[1]  # counted labels may be fewer",
         ]
         factor = ", factor"
+    if context.facts.summed:
+        tensor = context.facts.layout.tensor
+        assert tensor is not None
+        lines.append(f"sum_gradients(summed, model.{group_name(tensor.axes)})")
     parameters = "model.parameters()"
     if training.clip is not None:
         lines.append(f"norm = clip_gradients({parameters}, CLIP{factor})")
@@ -358,4 +395,5 @@ def _local_count(context: Context) -> str:
     labels = ignored(context.facts)
     if labels is not None:
         return f"count_valid({labels}, {_ignored_value(context.facts)})"
-    return " * ".join(context.local(entry) for entry in _counted(context.facts, 0)) or "1"
+    kind = context.facts.training.loss[0].types[0]
+    return " * ".join(context.local(entry, kind) for entry in _counted(context.facts, 0)) or "1"

@@ -9,11 +9,14 @@ from specc.program.dims import ONE
 if TYPE_CHECKING:
     from specc.printing.context import Context
     from specc.program.dims import Entry, Factor, Shape
+    from specc.program.model import ValueType
 
 Atom: TypeAlias = "Factor"  # an entry that is a sum counts as one
 
 
-def rearranged(context: Context, value: str, source: Shape, target: Shape) -> str:
+def rearranged(
+    context: Context, value: str, source: Shape, target: Shape, kind: ValueType
+) -> str:
     """Text of the value in its new shape.
 
     Placement belongs to atoms, so the local expression is the shard of the global one, whatever is
@@ -22,8 +25,9 @@ def rearranged(context: Context, value: str, source: Shape, target: Shape) -> st
 
     Args:
         value: an atom of Python, or in parentheses.
+        kind: of the result.
     """
-    text, atoms = _open(context, value, source)
+    text, atoms = _open(context, value, source, kind)
     wanted = [atom for entry in target for atom in _atoms(entry)]
     text = _reorder(text, atoms, wanted)
     return _close(text, target)
@@ -33,13 +37,15 @@ def _atoms(entry: Entry) -> list[Atom]:
     return list(entry[0]) if len(entry) == 1 else [entry]
 
 
-def _open(context: Context, text: str, source: Shape) -> tuple[str, list[Atom]]:
+def _open(
+    context: Context, text: str, source: Shape, kind: ValueType
+) -> tuple[str, list[Atom]]:
     atoms: list[Atom] = []
     position = 0
     for entry in source:
         inside = _atoms(entry)
         if len(inside) > 1:
-            sizes = ", ".join(context.local(_as_entry(atom)) for atom in inside)
+            sizes = ", ".join(context.local(_as_entry(atom), kind) for atom in inside)
             text += f".unflatten({position}, ({sizes}))"
         elif not inside:  # a dim of one: free, so dropped here and put back where it is wanted
             text += f".squeeze({position})"

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from specc.check.texts import entry_text
+from specc.plan.tensor import parameter_dim
 from specc.printing.context import DTYPES, Context, literal
 from specc.printing.fit import fit
 from specc.printing.paths import access, folded, loops, patterns
@@ -15,7 +16,7 @@ from specc.program import model
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
-    from specc.plan.facts import Compile, Module, Parameter, Precision, Unit
+    from specc.plan.facts import Compile, Facts, Module, Parameter, Precision, Unit
     from specc.printing.classes import ClassText
     from specc.vocabulary.record import SettingValue
 
@@ -180,14 +181,22 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
     meshes, storage = _meshes(context, root)
     lines.extend(meshes)
     lines.append('    with torch.device("meta"):')
-    groups = ", ".join(_group(axes) for axes in root.groups.values())
+    tensor = facts.layout.tensor
+    apart = tensor.axes if tensor is not None else ()
+    split = f'{storage}["{"_".join(apart)}"]'
+    groups = ", ".join(
+        f"{split}.get_group()" if axes == apart else _group(axes) for axes in root.groups.values()
+    )
     lines.append(f"        model = {root.name}({groups})")
     frozen = [p.name for p in facts.parameters if p.frozen]
     if frozen:
         lines.append("    freeze(model, FROZEN)")
+    if tensor is not None:
+        place = context.place(tensor.rule)
+        lines.append(f"    split_parameters(model, {split}, SPLIT)  # {place}")
     lines.extend(_compile_lines(context))
     if storage:
-        lines.append(f"    shard(model, {storage})")
+        lines.append(f"    shard(model, {_stored_over(context, storage)})")
     lines.append("    return model")
     return [*lines, "", "", *_build(context)]
 
@@ -198,35 +207,62 @@ def _group(axes: tuple[str, ...]) -> str:
 
 def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
     """Lines that make the meshes, and the name of the one that parameters are stored over."""
-    needs_mesh = bool(root.groups)
     facts = context.facts
+    apart = list(facts.layout.tensor.axes) if facts.layout.tensor is not None else []
+    needs_mesh = any(list(axes) != apart for axes in root.groups.values())
     names = [axis.name for axis in facts.mesh.axes]
     base = f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
     lines = [f"mesh = {base}"] if needs_mesh else []
     storage = facts.layout.storage
     if storage.kind == "ddp":
         return [line for text in lines for line in fit(text, 4)], ""
-    shard, replicate = list(storage.shard), list(storage.replicate)
-    if storage.kind == "replicate":
-        labels = _quoted(["replicate", "shard"])
-        text = f"init_device_mesh(DEVICE, ({_product(names)}, 1), mesh_dim_names=({labels}))"
-        name = "storage"
-    elif replicate + shard == names and max(len(replicate), len(shard)) == 1:
+    uses = _uses(facts)
+    if storage.kind != "replicate" and [n for use in uses for n in use] == names and (
+        max(map(len, uses)) == 1
+    ):
         name, text = "mesh", base  # each axis of the mesh has one use, so it serves for storage too
     else:
-        name, text = "storage", _storage_mesh(names, replicate, shard)
+        name, text = "storage", _storage_mesh(context, names)
     if not (name == "mesh" and needs_mesh):
         lines.append(f"{name} = {text}")
     return [line for text in lines for line in fit(text, 4)], name
 
 
-def _storage_mesh(names: list[str], replicate: list[str], shard: list[str]) -> str:
-    dims = [part for part in (replicate, shard) if part]
-    sizes = ", ".join(_product(part) for part in dims) + ("," if len(dims) == 1 else "")
-    labels = _quoted(["_".join(part) for part in dims])
-    if replicate + shard == names:
+def _uses(facts: Facts) -> list[list[str]]:
+    """Axes that hold copies, that parameters are stored over, that split them by their dims."""
+    storage, tensor = facts.layout.storage, facts.layout.tensor
+    uses = [storage.replicate, storage.shard, tensor.axes if tensor is not None else ()]
+    return [list(axes) for axes in uses if axes]
+
+
+def _storage_dims(facts: Facts) -> list[tuple[str, list[str]]]:
+    """Names of the dims of the mesh of storage, with the axes of each; none for one of size 1."""
+    storage, tensor = facts.layout.storage, facts.layout.tensor
+    dims = [("_".join(axes), axes) for axes in _uses(facts)]
+    if storage.kind == "replicate":
+        copies = [("replicate", list(storage.replicate))] if storage.replicate else []
+        split = [("_".join(tensor.axes), list(tensor.axes))] if tensor is not None else []
+        dims = [*copies, ("shard", []), *split]
+    return dims
+
+
+def _stored_over(context: Context, storage: str) -> str:
+    """Text of the mesh that parameters are stored over, less the axes that split them by dims."""
+    tensor = context.facts.layout.tensor
+    if tensor is None:
+        return storage
+    names = [name for name, axes in _storage_dims(context.facts) if axes != list(tensor.axes)]
+    return f"{storage}[{_quoted(names).rstrip(',')}]"
+
+
+def _storage_mesh(context: Context, names: list[str]) -> str:
+    dims = _storage_dims(context.facts)
+    sizes = ", ".join(_product(axes) or "1" for _, axes in dims) + ("," if len(dims) == 1 else "")
+    labels = _quoted([name for name, _ in dims])
+    used = [name for _, axes in dims for name in axes]
+    if used == names:
         return f"init_device_mesh(DEVICE, ({sizes}), mesh_dim_names=({labels}))"
-    order = ", ".join(str(names.index(name)) for name in replicate + shard)
+    order = ", ".join(str(names.index(name)) for name in used)
     view = f"torch.arange(WORLD).view({_sizes(names).rstrip(',')}).permute({order})"
     ranks = f"{view}.reshape({sizes.rstrip(',')})"
     return f"DeviceMesh(DEVICE, {ranks}, mesh_dim_names=({labels}))"
@@ -346,6 +382,32 @@ def group_lines(context: Context) -> list[str]:
             lines += [f'            "{pattern}",' for pattern in patterns(members, names, counts)]
             lines += ["        ],", "    ),"]
         lines.append("]")
+    return [*lines, *_split_lines(context, names)]
+
+
+def _split_lines(context: Context, names: list[str]) -> list[str]:
+    """`SPLIT` and `SUMMED`: how the ranks of the tensor split share parameters and gradients."""
+    facts = context.facts
+    tensor = facts.layout.tensor
+    if tensor is None:
+        return []
+    counts = list_counts(facts.model)
+    axes = "*".join(tensor.axes)
+    dims: dict[int, list[str]] = {}
+    for parameter in facts.parameters:
+        dim = parameter_dim(parameter.shape, tensor)
+        if parameter.trained and parameter.tied_to is None and dim is not None:
+            dims.setdefault(dim, []).append(parameter.name)
+    lines = [f"# The dim along which {axes} splits a parameter; others are whole on each rank of it."]
+    lines.append("SPLIT = {")
+    for dim, members in dims.items():
+        lines += [f'    "{pattern}": {dim},' for pattern in patterns(members, names, counts)]
+    lines.append("}")
+    if facts.summed:
+        lines += [
+            f"# Whole parameters that each rank of {axes} uses on its piece: gradients are summed.",
+            *_table("SUMMED", patterns(facts.summed, names, counts)),
+        ]
     return lines
 
 

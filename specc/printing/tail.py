@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.plan.tensor import loss_place
 from specc.printing.fit import fit, fit_body
+from specc.printing.values import loss_text, piece_text
 from specc.program import model
 from specc.program.walk import inside, replaced, type_of
 from specc.vocabulary.find import find
@@ -54,15 +56,20 @@ class Tail:
         single = f"({own})" in text and text.count(own) == 1 and text.endswith(f"({own})")
         tail = text.removesuffix(f"({own})") if single else "self.logits"
         labels = forward.locals.of(self.labels)
-        construct = find("losses", self.loss).construct
-        loss = construct((f"{tail}({name})", labels), self.settings)
+        facts = forward.context.facts
+        tensor, term = facts.layout.tensor, facts.training.loss[0]
+        group = forward.group(tensor.axes) if tensor is not None else ""
+        loss = loss_text(facts, term, (f"{tail}({name})", labels), self.settings, group)
+        given = labels
+        if tensor is not None and loss_place(term, tensor) == "split":
+            given = piece_text(labels, term, tensor, group)
         lines = [
             *fit(f"def forward({', '.join(['self', *forward.inputs])}, {labels}=None):", 4),
             '        """The logits; with labels, the sum of the loss over this rank, in chunks."""',
             *fit_body(before, 8),
             f"        if {labels} is None:",
             f"            return {forward.result(self.value, f'{tail}({name})')}",
-            f"        return chunked_loss(self.loss, {name}, {labels}, LOSS_CHUNK)",
+            *fit(f"return chunked_loss(self.loss, {name}, {given}, LOSS_CHUNK)", 8),
         ]
         if not single:
             body = text.replace(own, name)
@@ -88,7 +95,7 @@ def find_tail(facts: Facts) -> Tail | None:
 def _tail(facts: Facts, logits: str, labels: str, loss: str, settings: dict[str, object]) -> Tail:
     block = facts.model.block
     assert block is not None
-    *before, last = block.statements
+    *before, last = facts.statements(block)
     assert isinstance(last, model.Return)
     position = [name for name, _ in block.results].index(logits)
     value = last.values[position]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specc.plan.tensor import loss_place, place
 from specc.printing.names import Names
+from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
-    from specc.plan.facts import Facts
+    from specc.plan.facts import Facts, TensorSplit
+    from specc.program.program import LossTerm
+    from specc.vocabulary.record import Settings
 
 LOCALS = (
     "model",
@@ -42,3 +46,24 @@ def value_names(facts: Facts) -> dict[str, str]:
 def has_dropout(facts: Facts) -> bool:
     """Whether the model draws masks."""
     return any(module.type == "Dropout" for module in facts.model.walk())
+
+
+def loss_text(
+    facts: Facts, term: LossTerm, values: tuple[str, ...], settings: Settings, group: str
+) -> str:
+    """A term of the loss as the sum over this rank's elements.
+
+    Args:
+        group: text of the process group of the tensor split.
+    """
+    record = find("losses", term.function)
+    if loss_place(term, facts.layout.tensor) == "classes":
+        return record.classes(values, settings, group)
+    return record.construct(values, settings)
+
+
+def piece_text(name: str, term: LossTerm, tensor: TensorSplit, group: str) -> str:
+    """This rank's piece of a loss's labels, which every rank has all of."""
+    at = place(term.types[0], tensor)
+    assert at is not None
+    return f"piece({name}, {at[0]}, {group})"

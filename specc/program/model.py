@@ -253,8 +253,28 @@ class Cast:
     span: Span = attrs.field(eq=False, repr=False)
 
 
+@attrs.frozen
+class Move:
+    """A value brought from one placement to another; only a Plan's statements have it.
+
+    Args:
+        kind: function of `parts/pieces.py`: `gather`, `collect`, `enter`, `piece`, `scatter_sum`
+            or `sum_over`; or `shared_heads` of `parts/attention.py`.
+        position: of the entry along which ranks have pieces; None where there is none.
+        type: as the value's own: a shape is that of the whole.
+        heads: of `shared_heads`, the query heads that share the key heads.
+    """
+
+    kind: str
+    value: Value
+    position: int | None
+    type: ValueType
+    span: Span = attrs.field(eq=False, repr=False)
+    heads: Entry | None = None
+
+
 Value: TypeAlias = (
-    "Ref | PartValue | Scalar | ApplyPart | ApplyFunction | Arithmetic | Rearrange | Cast"
+    "Ref | PartValue | Scalar | ApplyPart | ApplyFunction | Arithmetic | Rearrange | Cast | Move"
 )
 
 

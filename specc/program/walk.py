@@ -21,7 +21,7 @@ def operands(value: Value) -> tuple[Value, ...]:
             return value.arguments
         case model.Arithmetic():
             return (value.left,) if value.right is None else (value.left, value.right)
-        case model.Rearrange() | model.Cast():
+        case model.Rearrange() | model.Cast() | model.Move():
             return (value.value,)
         case _:
             return ()
@@ -70,7 +70,7 @@ def replaced(value: Value, old: Value, new: Value) -> Value:
         case model.Arithmetic():
             right = None if value.right is None else replaced(value.right, old, new)
             return attrs.evolve(value, left=replaced(value.left, old, new), right=right)
-        case model.Rearrange() | model.Cast():
+        case model.Rearrange() | model.Cast() | model.Move():
             return attrs.evolve(value, value=replaced(value.value, old, new))
         case _:
             return value

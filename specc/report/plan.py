@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from specc.check.memory import needed
 from specc.check.placement import local_sizes
-from specc.plan.collectives import DTYPE_BYTES, collectives
+from specc.plan.collective import DTYPE_BYTES
+from specc.plan.collectives import collectives
 from specc.plan.hashes import hashes
 from specc.program.dims import show_shape
 from specc.report.folding import Fold, folded

@@ -12,7 +12,7 @@ from specc.runtime.differences import Errors, differences, disagreements, errors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from specc.plan.collectives import Collective
+    from specc.plan.collective import Collective
     from specc.runtime.observed import Training
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}

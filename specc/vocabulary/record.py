@@ -88,6 +88,24 @@ class Weight:
 
 
 @attrs.frozen
+class Lie:
+    """How the weights of a part lie on the ranks of a tensor split, in Python text.
+
+    Args:
+        summed: whether they are split along what the part sums over (`sum` of its record).
+        segments: sizes of the segments that its result has side by side, each of them split;
+            empty where there are none.
+        start: this rank's first index along the dim that is summed over.
+        group: process group.
+    """
+
+    summed: bool
+    segments: tuple[str, ...]
+    start: str
+    group: str
+
+
+@attrs.frozen
 class PartRecord:
     """A part of the vocabulary.
 
@@ -99,6 +117,7 @@ class PartRecord:
         split: letters that an axis may split (`..` for all leading dims) without a collective.
         sum: letters that an axis may split when the result is summed over it.
         construct: Python text of the constructor from dims and settings.
+        local: the same for a part whose weights are DTensors; None for one without weights.
         flops: floating-point operations of one forward, from sizes by letter (`..` the product of
             leading dims).
         saved: values kept for backward, counted in elements, from the same sizes.
@@ -114,6 +133,7 @@ class PartRecord:
     split: tuple[str, ...]
     construct: Callable[[DimTexts, Settings], str]
     sum: tuple[str, ...] = ()
+    local: Callable[[DimTexts, Settings, Lie], str] | None = None
     flops: Callable[[Mapping[str, int]], int] | None = None
     saved: Callable[[Mapping[str, int]], int] | None = None
     positional: tuple[str, ...] = ()
@@ -205,6 +225,8 @@ class LossRecord:
         whole: letters that no axis may split.
         ignore: the setting that makes the count depend on the data, when it is given.
         construct: Python text of the local sum from argument texts and settings.
+        classes: the same where every rank has a piece of the class dim, with the text of their
+            process group; None where it cannot be.
         chunk: the setting that asks for the tail to run in chunks of tokens.
     """
 
@@ -214,6 +236,7 @@ class LossRecord:
     count: tuple[str, ...]
     whole: tuple[str, ...]
     construct: Callable[[tuple[str, ...], Settings], str]
+    classes: Callable[[tuple[str, ...], Settings, str], str] | None = None
     ignore: str | None = None
     chunk: str | None = None
     source: str = ""

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from specc.cli import main
-from specc.plan.collectives import Collective
+from specc.plan.collective import Collective
 from specc.runtime.observed import Training
 from specc.runtime.recorder import Collective as Sent
 from specc.runtime.verdict import judge

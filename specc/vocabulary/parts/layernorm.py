@@ -19,7 +19,7 @@ def _construct(dims: DimTexts, settings: Settings) -> str:
         words.append("elementwise_affine=False")
     elif not settings["bias"]:
         words.append("bias=False")
-    return f"nn.LayerNorm({', '.join(words)})"
+    return f"LayerNorm({', '.join(words)})"
 
 
 RECORD = PartRecord(
@@ -37,7 +37,8 @@ RECORD = PartRecord(
         Weight("bias", ("D",), "zeros", when="affine and bias"),
     ),
     split=("..",),
-    construct=_construct,
+    construct=lambda dims, settings: f"nn.{_construct(dims, settings)}",
+    local=lambda dims, settings, _: f"Local{_construct(dims, settings)}",
     flops=lambda n: 8 * n[".."] * n["D"],
     saved=lambda n: n[".."] * (n["D"] + 2),
     source="torch.nn.LayerNorm; statistics in fp32 whatever the input",

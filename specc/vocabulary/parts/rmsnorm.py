@@ -29,6 +29,7 @@ RECORD = PartRecord(
     weights=(Weight("weight", ("D",), "ones"),),
     split=("..",),
     construct=_construct,
+    local=lambda dims, settings, _: f"Local{_construct(dims, settings)}",
     flops=lambda n: 4 * n[".."] * n["D"],
     saved=lambda n: n[".."] * (n["D"] + 1),
     source="Zhang and Sennrich 2019, arXiv 1910.07467, equation 4; statistics in fp32",

@@ -1,0 +1,107 @@
+"""Whether a model can be built with parameters that are split by their dims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specc.check.selectors import spelled
+from specc.plan.tensor import (
+    WHOLE,
+    Placed,
+    gradient_uses,
+    lie,
+    loss_place,
+    parameter_dim,
+    place_block,
+)
+from specc.program import model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from specc.check.selectors import Tree
+    from specc.diagnostics import Report
+    from specc.plan.facts import Facts, TensorSplit
+    from specc.program.program import LossTerm, Program
+
+
+def place_tensors(
+    program: Program, model_tree: Tree, split: TensorSplit, sizes: Mapping[str, int]
+) -> dict[str, Placed]:
+    """Every block's statements with the exchanges that a split needs; faults are reported."""
+    report = model_tree.report
+    used = {node.block.key: node.block for node in model_tree.parts.values() if node.block}
+    placed = {key: place_block(program, made, split, sizes) for key, made in used.items()}
+    axes = "*".join(split.axes)
+    for fault in dict.fromkeys(fault for found in placed.values() for fault in found.faults):
+        also = [(split.rule, f"splits {', '.join(f'`{d}`' for d in split.dims)} over `{axes}`")]
+        report.error(
+            fault.code, fault.span, fault.title, fault.label, also=also, helps=list(fault.helps)
+        )
+    if program.train is not None:
+        _check_loss(program.train.loss, split, report)
+    return placed
+
+
+def _check_loss(terms: tuple[LossTerm, ...], split: TensorSplit, report: Report) -> None:
+    """Report terms that ranks share in different ways."""
+    kinds = {loss_place(term, split) == "split": term for term in terms}
+    if len(kinds) > 1:
+        report.error(
+            "E0494",
+            kinds[True].span,
+            f"a loss some terms of which `{'*'.join(split.axes)}` splits is not built yet",
+            "each rank has a part of this one, and all of another",
+            also=[(split.rule, "split here")],
+            helps=["leave `else` out of the rule"] if split.otherwise is not None else [],
+        )
+
+
+def summed(facts: Facts, report: Report) -> tuple[str, ...]:
+    """Parameters whose gradients are summed over the axes of the split."""
+    split = facts.layout.tensor
+    if split is None:
+        return ()
+    uses = gradient_uses(facts.model, facts.placed)
+    found: list[str] = []
+    for parameter in facts.parameters:
+        is_own = parameter.trained and parameter.tied_to is None
+        if not is_own or parameter_dim(parameter.shape, split) is not None:
+            continue
+        kinds = uses.get(parameter.name, frozenset())
+        if len(kinds) > 1:
+            report.error(
+                "E0494",
+                split.rule,
+                f"`{parameter.name}` is used on values that `{'*'.join(split.axes)}` splits and on "
+                "values that it does not: that is not built yet",
+                "splits some of them",
+                helps=["use two parameters, or leave `else` out"],
+            )
+        elif True in kinds and not parameter.frozen:
+            found.append(parameter.name)
+    return tuple(found)
+
+
+def check_bias_units(facts: Facts, report: Report) -> None:
+    """Report a unit that is one Linear whose bias is added after the sum over ranks."""
+    split = facts.layout.tensor
+    if split is None:
+        return
+    modules = {module.path: module for module in facts.model.walk()}
+    for unit in facts.layout.storage.units:
+        for path in unit.modules:
+            module = modules[path]
+            leaf = module.what
+            if not isinstance(leaf, model.Leaf) or leaf.kind != "Linear" or unit.span is None:
+                continue
+            if len(module.parameters) > 1 and lie(leaf.dims["I"], split) != WHOLE:
+                report.error(
+                    "E0494",
+                    unit.span,
+                    f"`{spelled(path)}` as a unit is not built yet: its bias is added outside of "
+                    "it, after the sum over ranks",
+                    "gathered on its own",
+                    helps=["make the block around it the unit"],
+                )
+                return
