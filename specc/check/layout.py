@@ -305,9 +305,7 @@ class AxisReader:
             return
         outer = {name for axes, _ in self.splits.get(tensor.otherwise, ()) for name in axes}
         axes = tuple(axis.name for axis in self.mesh.axes if axis.name in outer)
-        self._check_divides(
-            tensor.otherwise, (*axes, *tensor.axes), tensor.rules[tensor.otherwise]
-        )
+        self._check_divides(tensor.otherwise, (*axes, *tensor.axes), tensor.rules[tensor.otherwise])
 
     # --------------------------------------------------------------------------- methods
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from specc.plan.tensor import changed, local_heads
 from specc.program import model
-from specc.program.dims import Entry, names, show, size
+from specc.program.dims import Entry, names, show
 from specc.program.walk import values_of
 from specc.syntax import tree
 from specc.vocabulary.find import find
@@ -21,29 +21,11 @@ if TYPE_CHECKING:
     from specc.check.layout import AxisRules
     from specc.check.selectors import Tree
     from specc.diagnostics import Report
-    from specc.plan.facts import Mesh, Method, Split
-    from specc.program.dims import Shape
+    from specc.plan.facts import Mesh, Method
     from specc.program.model import ApplyFunction, Value
     from specc.program.program import LossTerm, Program
     from specc.source import Span
     from specc.vocabulary.record import PartRecord
-
-
-def axes_of(entry: Entry, splits: Iterable[Split]) -> tuple[str, ...]:
-    """Leaf axes that split an entry of a value's shape, by the dims in it.
-
-    Only values: a dim of a field never splits a parameter, however the parameter's dims are called.
-    """
-    dims = set(names(entry))
-    return tuple(axis for split in splits if split.dim in dims for axis in split.axes)
-
-
-def local_sizes(
-    shape: Shape, splits: Iterable[Split], sizes: Mapping[str, int], mesh: Mesh
-) -> tuple[int, ...]:
-    """Sizes of a value on one rank."""
-    splits = tuple(splits)
-    return tuple(size(entry, sizes) // mesh.degree(axes_of(entry, splits)) for entry in shape)
 
 
 NOT_IN_A_RING = ("window", "cap")

@@ -44,8 +44,9 @@ def storage(
     """Storage of a layout, over the axes that do not split parameters by their dims.
 
     Without a rule every rank holds everything: in fp32 with DDP, in anything lower, and where
-    parameters are split by their dims, with FSDP2 over a mesh (n, 1). With a rule, every axis that it does not name holds copies, so gradients are also
-    summed over axes that split data but not storage.
+    parameters are split by their dims, with FSDP2 over a mesh (n, 1). With a rule, every axis that
+    it does not name holds copies, so gradients are also summed over axes that split data but not
+    storage.
     """
     apart = tensor.axes if tensor is not None else ()
     order = [axis.name for axis in mesh.axes if axis.name not in apart]

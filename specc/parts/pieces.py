@@ -31,7 +31,7 @@ class Gather(torch.autograd.Function):
 
 
 class ScatterSum(torch.autograd.Function):
-    """The sum over ranks, of which each rank gets its piece along a dim: the transpose of Gather."""
+    """This rank's piece along a dim of the sum over ranks: the transpose of Gather."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
@@ -66,11 +66,13 @@ class Sum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: dist.ProcessGroup) -> Tensor:
         """In a tensor of its own."""
+        del ctx
         return summed(x, group)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient is whole, and the same, on every rank already."""
+        del ctx
         return grads[0], None
 
 

@@ -66,7 +66,7 @@ class LocalEmbedding(nn.Embedding):
     """Embedding into this rank's columns, or into all."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Shapes: ids [..] -> [.., dim / n]."""
+        """Shapes: [..] -> [.., dim / n]."""
         return F.embedding(input, local(self.weight))
 
 
@@ -82,7 +82,7 @@ class VocabEmbedding(nn.Embedding):
         self.start = start
 
     def forward(self, input: Tensor) -> Tensor:
-        """Shapes: ids [..] -> [.., dim]."""
+        """Shapes: [..] -> [.., dim]."""
         table, own = local(self.weight), input - self.start
         elsewhere = (own < 0) | (own >= table.shape[0])
         rows = F.embedding(own.masked_fill(elsewhere, 0), table)

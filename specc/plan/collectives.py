@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.exchanges import exchanges
 from specc.plan.collective import DTYPE_BYTES, Collective
+from specc.plan.exchanges import exchanges
 from specc.plan.holding import gathered_sizes
 from specc.plan.losses import ignoring
 from specc.plan.tensor import local_heads, parameter_dim
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from specc.plan.facts import Facts, Method, Module, Parameter, Unit
     from specc.program.dims import Entry
     from specc.program.model import ApplyFunction
+
 
 def collectives(facts: Facts) -> tuple[Collective, ...]:
     """All collectives of a step, equal ones together; those over one rank are left out."""

@@ -13,7 +13,7 @@ from specc.plan.tensor import loss_place
 from specc.program import model
 from specc.program.dims import names, size
 from specc.program.segments import cut
-from specc.program.walk import roots, values_of
+from specc.program.walk import operands, roots
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
@@ -134,38 +134,22 @@ class _Walk:
         again: bool,
     ) -> bool:
         """Whether a value has a gradient."""
-
-        def inner(operand: Value) -> bool:
-            return self.value(module, operand, known, ending, again=again)
-
-        match value:
-            case model.Ref(name):
-                return known[name]
-            case model.Scalar():
-                return False
-            case model.PartValue(part):
-                path = part.partition(".")[0].replace("[", ".").replace("]", "")
-                return _is_trained(_below(module, path))
-            case model.ApplyPart(part, index, arguments):
-                flags = list(map(inner, arguments))
-                child = module.child(part)
-                if index is not None:
-                    number = getattr(index, "value", 0)
-                    child = child.children[number]
-                at_end = any(value is other for other in ending)
-                return self.apply(child, flags, again=again, last=at_end)
-            case model.Move(kind, operand):
-                has = inner(operand)
-                repeated = again and not any(value is other for other in ending)
-                self.found += self.sent(module, value, kind, has=has, repeated=repeated)
-                return has
-            case model.ApplyFunction():
-                return any(list(map(inner, value.arguments)))
-            case model.Arithmetic(_, left, right):
-                flags = [inner(left), right is not None and inner(right)]
-                return any(flags)
-            case model.Rearrange(operand) | model.Cast(operand):
-                return inner(operand)
+        if isinstance(value, model.Ref):
+            return known[value.name]
+        if isinstance(value, model.PartValue):
+            path = value.part.partition(".")[0].replace("[", ".").replace("]", "")
+            return _is_trained(_below(module, path))
+        flags = [self.value(module, v, known, ending, again=again) for v in operands(value)]
+        at_end = any(value is other for other in ending)
+        if isinstance(value, model.ApplyPart):
+            child = module.child(value.part)
+            if value.index is not None:
+                child = child.children[getattr(value.index, "value", 0)]
+            return self.apply(child, flags, again=again, last=at_end)
+        if isinstance(value, model.Move):
+            repeated = again and not at_end
+            self.found += self.sent(module, value, has=flags[0], repeated=repeated)
+        return any(flags)
 
     def apply(self, child: Module, given: list[bool], *, again: bool, last: bool) -> bool:
         """Whether the first result of a part has a gradient."""
@@ -181,14 +165,14 @@ class _Walk:
         return has or _is_trained(child)
 
     def sent(
-        self, module: Module, move: Move, kind: str, *, has: bool, repeated: bool
+        self, module: Module, move: Move, *, has: bool, repeated: bool
     ) -> Iterator[Collective]:
-        if kind not in SENT:
+        if move.kind not in SENT:
             return
         elements = prod(_whole_size(self.facts, entry) for entry in move.type.shape)
         dtype = module.precision.params
         size_bytes = elements * DTYPE_BYTES[dtype]
-        forward, backward = SENT[kind]
+        forward, backward = SENT[move.kind]
         micro = self.facts.training.accumulate
         for sent, times in ((forward, 1 + repeated), (backward, int(has))):
             if sent is not None and times:
@@ -248,11 +232,3 @@ def _assigns(statements: Sequence[Statement], value: Value) -> bool:
         and isinstance(last, model.Assign)
         and last.names == (value.name,)
     )
-
-
-def has_moves(facts: Facts, module: Module) -> bool:
-    """Whether the ranks of the tensor split exchange anything in a block's own statements."""
-    made = module.block
-    if made is None:
-        return False
-    return any(isinstance(v, model.Move) for v in values_of(facts.statements(made)))

@@ -9,8 +9,8 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from specc.plan.placing import Placed
     from specc.program.dims import Shape
-    from specc.plan.tensor import Placed
     from specc.program.model import ApplyFunction, BlockClass, Scalar, Statement, What
     from specc.program.program import Field, LossTerm, Program
     from specc.situation import Situation

@@ -83,6 +83,8 @@ class _Writer:
                 return [op, self._aligned([*shapes, value.type.shape]), *written]
             case model.Rearrange(inner, source, target):
                 return ["as", self._aligned([source, target]), self.value(inner)]
+            case model.Move(_, inner):
+                return self.value(inner)
             case model.Cast(inner, kind):
                 return ["cast", kind.dtype, self.value(inner)]
 

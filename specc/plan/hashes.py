@@ -11,6 +11,9 @@ import attrs
 
 from specc.plan.externs import extern_uses
 from specc.plan.flow import body_of, loss_arguments, sizes_of
+from specc.plan.tensor import parameter_dim
+from specc.program import model
+from specc.program.walk import values_of
 
 if TYPE_CHECKING:
     from specc.plan.facts import Facts, Method, Module, Parameter, Precision
@@ -105,6 +108,27 @@ def _layout(facts: Facts) -> Any:  # noqa: ANN401
         "shard": [number[axis] for axis in store.shard],
         "replicate": [number[axis] for axis in store.replicate],
         "duplicate": [number[axis] for axis in layout.duplicate],
+        **_tensor(facts, number),
+    }
+
+
+def _tensor(facts: Facts, number: Mapping[str, int]) -> dict[str, Any]:
+    """How parameters are split by their dims, and what is split beside them."""
+    split = facts.layout.tensor
+    if split is None:
+        return {}
+    dims = {p.name: parameter_dim(p.shape, split) for p in facts.parameters}
+    return {
+        "split": [number[axis] for axis in split.axes],
+        "dims": sorted([name, dim] for name, dim in dims.items() if dim is not None),
+        "moves": [
+            [module.path, move.kind, move.position]
+            for module in facts.model.walk()
+            if module.block is not None
+            for move in values_of(facts.statements(module.block))
+            if isinstance(move, model.Move)
+        ],
+        "summed": sorted(facts.summed),
     }
 
 

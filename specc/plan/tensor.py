@@ -1,66 +1,31 @@
-"""Statements of a block with what ranks must exchange where parameters are split by their dims.
+"""Where values and parameters lie if a rule splits parameters by their dims.
 
 Where a value lies follows from the dims of its type alone: with a dim of the rule it is split along
-that dim, else along the dim of `else` if it has it, else it is whole on every rank; integers and
-truth values are whole always, for data is a function that every rank can compute. Every operation
-says where it needs its operands, and the exchange between the two is a `Move`. Its transpose in
-backward is fixed by what the ranks do next: their own part of something (gradients are summed) or
-all the same thing (they are not).
+that dim, else along the dim of `else` if it has it, else it is whole on every rank. Integers and
+truth values are whole always: every rank can compute all of the data.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
-
-import attrs
+from typing import TYPE_CHECKING
 
 from specc.plan.flow import types_of
 from specc.program import model
-from specc.program.dims import Entry, names, shape_names, show, show_shape, size
-from specc.program.walk import type_of
-from specc.syntax import tree
+from specc.program.dims import Entry, names, size
 from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from specc.plan.facts import Module, TensorSplit
+    from specc.plan.facts import Layout, TensorSplit
     from specc.program.dims import Shape
-    from specc.program.model import BlockClass, Leaf, Statement, Value, ValueType, What
-    from specc.program.program import LossTerm, Program
-    from specc.source import Span
+    from specc.program.model import ValueType
+    from specc.program.program import LossTerm
 
-Path: TypeAlias = "tuple[str, ...]"
 
 WHOLE_TYPES = ("i64", "bool")
 # How the weight of a Linear or Embedding lies.
 COLUMNS, ROWS, SEGMENTS, WHOLE = "columns", "rows", "segments", "whole"
-
-
-@attrs.frozen
-class Fault:
-    """Why a block cannot be built with a rule; the fields are those of a report's error."""
-
-    code: str
-    span: Span
-    title: str
-    label: str
-    helps: tuple[str, ...] = ()
-
-
-@attrs.frozen
-class Placed:
-    """A block under a tensor split.
-
-    Args:
-        statements: with every exchange.
-        uses: for the path of each leaf part inside the block, whether ranks use its whole
-            parameters on a piece each, so that gradients are summed over them.
-    """
-
-    statements: tuple[Statement, ...]
-    uses: Mapping[tuple[str, ...], frozenset[bool]] = attrs.field(eq=False)
-    faults: tuple[Fault, ...]
 
 
 # ------------------------------------------------------------------------------------- where
@@ -82,6 +47,19 @@ def place(kind: ValueType, split: TensorSplit) -> tuple[int, str] | None:
         return None
     found = (i for i, entry in enumerate(shape) if split.otherwise in names(entry))
     return next(((i, split.otherwise) for i in found), None)
+
+
+def axes_in(kind: ValueType, layout: Layout) -> list[tuple[str, ...]]:
+    """Leaf axes that split each entry of a value, outermost first."""
+    split = layout.tensor
+    at = place(kind, split) if split is not None else None
+    found: list[tuple[str, ...]] = []
+    for position, entry in enumerate(kind.shape):
+        axes = tuple(axis for name in dict.fromkeys(names(entry)) for axis in layout.axes_of(name))
+        if split is not None and at is not None and position == at[0]:
+            axes = (*axes, *split.axes)
+        found.append(axes)
+    return found
 
 
 def lie(entry: Entry, split: TensorSplit) -> str:
@@ -114,536 +92,6 @@ def shared_heads(heads: int, kv: int, degree: int) -> int:
     return 1 if group % mine == 0 else mine
 
 
-# ------------------------------------------------------------------------------------- moves
-
-
-def place_block(
-    program: Program, made: BlockClass, split: TensorSplit, sizes: Mapping[str, int]
-) -> Placed:
-    """A block's statements with every exchange between ranks."""
-    first = _Placing(program, made, split, sizes, {})
-    first.run()
-    last = _Placing(program, made, split, sizes, first.reads)
-    last.run()
-    uses = {path: frozenset(found) for path, found in last.uses.items()}
-    return Placed(tuple(last.done), uses, tuple(dict.fromkeys(last.faults)))
-
-
-@attrs.define(eq=False)
-class _Placing:
-    """One walk over a block.
-
-    Args:
-        known: reads of a walk before: which of them want the value moved, and how.
-    """
-
-    program: Program
-    made: BlockClass
-    split: TensorSplit
-    sizes: Mapping[str, int]
-    known: Mapping[tuple[str, int], list[tuple[int, str | None]]]
-    reads: dict[tuple[str, int], list[tuple[int, str | None]]] = attrs.field(factory=dict)
-    uses: dict[tuple[str, ...], set[bool]] = attrs.field(factory=dict)
-    faults: list[Fault] = attrs.field(factory=list)
-    done: list[Statement] = attrs.field(factory=list)
-    versions: dict[str, int] = attrs.field(factory=dict)
-    moved: dict[tuple[str, int, str], str] = attrs.field(factory=dict)
-    index: int = 0
-
-    def run(self) -> None:
-        """Place every statement."""
-        for _, kind in self.made.inputs:
-            self.check_type(kind, self.made.span)
-        for self.index, statement in enumerate(self.made.statements):
-            match statement:
-                case model.Assign(assigned, value):
-                    placed = self.value(value)
-                    self.done.append(attrs.evolve(statement, value=placed))
-                    for name in assigned:
-                        self.versions[name] = self.versions.get(name, 0) + 1
-                case model.Return(values):
-                    placed_values = tuple(self.value(value) for value in values)
-                    self.done.append(attrs.evolve(statement, values=placed_values))
-
-    def fault(self, code: str, span: Span, title: str, label: str, *helps: str) -> None:
-        self.faults.append(Fault(code, span, title, label, helps))
-
-    def check_type(self, kind: ValueType, span: Span) -> None:
-        """Report two split dims in one value, and segments that are not all split."""
-        found = [(entry, name) for entry in kind.shape for name in _split_names(entry, self.split)]
-        whole = [entry for entry in kind.shape if _mixed(entry, self.split)]
-        if whole:
-            self.fault(
-                "E0418",
-                span,
-                f"`{show(whole[0])}` is split in some of its segments only",
-                "side by side here",
-                "write separate parts for what is split and what is not",
-            )
-            return
-        alike = {name for _, name in found}
-        if len(found) > 1 and (len(alike) > 1 or len({entry for entry, _ in found}) > 1):
-            if len({entry for entry, _ in found}) == 1 and len(found[0][0]) > 1:
-                return  # segments of one sum, each split by its own dim
-            shown = " and ".join(f"`{name}`" for name in sorted(alike))
-            self.fault(
-                "E0409",
-                span,
-                f"{shown} are split over `{self.axes}`, and a value {show_shape(kind.shape)} "
-                "has more than one",
-                "one axis can split one dim of a tensor",
-                "leave one of them out of the rule",
-            )
-
-    @property
-    def axes(self) -> str:
-        """The axes as a rule writes them."""
-        return "*".join(self.split.axes)
-
-    # --------------------------------------------------------------------------- operands
-
-    def operand(self, value: Value, by: str | None) -> Value:
-        """An operand of an operation whose result is split by a dim, or whole."""
-        if isinstance(value, model.Scalar):
-            return value
-        kind = type_of(value)
-        has = by is not None and by in shape_names(kind.shape)
-        if isinstance(value, model.PartValue):
-            return self.tensor(value, by, has=has)
-        at = place(kind, self.split)
-        if by is None:
-            return self.value(value) if at is None else self.move("collect", value, at[0])
-        if has:
-            at_dim = next(i for i, entry in enumerate(kind.shape) if by in names(entry))
-            whole = kind.dtype in WHOLE_TYPES and by == self.split.otherwise
-            return self.move("piece", value, at_dim) if whole else self.value(value)
-        return self.whole(value)
-
-    def whole(self, value: Value) -> Value:
-        """An operand that each rank needs all of, to go on in its own way."""
-        if isinstance(value, (model.Scalar, model.PartValue)):
-            return value
-        kind = type_of(value)
-        at = place(kind, self.split)
-        if at is not None:
-            return self.move("gather", value, at[0])
-        if kind.dtype in WHOLE_TYPES:
-            return self.value(value)
-        return self.move("enter", value, None)
-
-    def tensor(self, value: model.PartValue, by: str | None, *, has: bool) -> Value:
-        """A Param or Buffer as an operand."""
-        what = self.made.part(value.part).what
-        trained = isinstance(what, model.Leaf) and what.parameters[0].trained
-        self.use((value.part,), apart=by is not None)
-        stored = parameter_dim(value.type.shape, self.split) if trained else None
-        if by is None or not has or stored is not None:
-            return value
-        at = next(i for i, entry in enumerate(value.type.shape) if by in names(entry))
-        return model.Move("piece", value, at, value.type, value.span)
-
-    def move(self, kind: str, value: Value, position: int | None) -> Value:
-        """The moved value; of a named one under a name, so that it moves once."""
-        if position is not None and not self._is_major(type_of(value).shape[position]):
-            entry = type_of(value).shape[position]
-            self.fault(
-                "E0410",
-                value.span,
-                f"`{show(entry)}` is split by a dim that is not its first, and needed whole here",
-                "the ranks' pieces do not lie side by side",
-                "keep the dims apart up to here",
-            )
-        if not isinstance(value, model.Ref):
-            placed = self.value(value)
-            return model.Move(kind, placed, position, type_of(value), value.span)
-        version = self.versions.get(value.name, 0)
-        self.reads.setdefault((value.name, version), []).append((self.index, kind))
-        key = (value.name, version, kind)
-        if key not in self.moved:
-            name = value.name if self._all_moved(value.name, version, kind) else self._fresh(value)
-            self.moved[key] = name
-            made = model.Move(kind, value, position, value.type, value.span)
-            self.done.append(model.Assign((name,), made, value.span))
-        return attrs.evolve(value, name=self.moved[key])
-
-    def _is_major(self, entry: Entry) -> bool:
-        dims = (*self.split.dims, self.split.otherwise)
-        return len(entry) == 1 and (len(entry[0]) == 1 or entry[0][0] in dims)
-
-    def _all_moved(self, name: str, version: int, kind: str) -> bool:
-        """Whether a value is not needed where it lies any more."""
-        later = [k for at, k in self.known.get((name, version), []) if at >= self.index]
-        return bool(later) and all(wanted == kind for wanted in later)
-
-    def _fresh(self, value: model.Ref) -> str:
-        bound = {name for name, _ in self.made.inputs}
-        bound |= {n for s in self.made.statements if isinstance(s, model.Assign) for n in s.names}
-        bound |= set(self.moved.values())
-        name = f"{value.name}_all"
-        while name in bound:
-            name += "_"
-        return name
-
-    def use(self, path: tuple[str, ...], *, apart: bool) -> None:
-        """Note a use of a part's parameters."""
-        self.uses.setdefault(path, set()).add(apart)
-
-    # ----------------------------------------------------------------------------- values
-
-    def value(self, value: Value) -> Value:
-        """A value where its type says that it lies."""
-        for kind in types_of(value):
-            self.check_type(kind, value.span)
-        match value:
-            case model.Ref(name):
-                read = (name, self.versions.get(name, 0))
-                self.reads.setdefault(read, []).append((self.index, None))
-                return value
-            case model.PartValue():
-                at = place(value.type, self.split)
-                return self.tensor(value, at[1] if at is not None else None, has=True)
-            case model.Scalar() | model.Move():
-                return value
-            case model.Cast(inner, kind):
-                at = place(kind, self.split)
-                return attrs.evolve(value, value=self.operand(inner, at[1] if at else None))
-            case model.Rearrange(inner):
-                return attrs.evolve(value, value=self.value(inner))
-            case model.Arithmetic(_, left, right):
-                at = place(value.type, self.split)
-                by = at[1] if at else None
-                first = self.operand(left, by)
-                second = None if right is None else self.operand(right, by)
-                return attrs.evolve(value, left=first, right=second)
-            case model.ApplyFunction():
-                return self.function(value)
-            case model.ApplyPart():
-                return self.part(value)
-
-    # ------------------------------------------------------------------------------ parts
-
-    def part(self, value: model.ApplyPart) -> Value:
-        what = self.made.part(value.part).what
-        path = (value.part,)
-        if value.index is not None:
-            assert isinstance(what, model.PartList)
-            items = what.items
-        elif isinstance(what, model.PartList):
-            items = what.items
-            path = (value.part, "*")
-        else:
-            items = ()
-        if isinstance(what, model.Chain) and self.is_exchanging(what):
-            return self.chain(value, what)
-        if items:
-            for item in items:
-                if self.is_exchanging(item):
-                    self.fault(
-                        "E0494",
-                        value.span,
-                        "a list whose elements are split inside is not built yet",
-                        "an element exchanges values between ranks",
-                        "put the element into a block of its own",
-                    )
-                self.note(item, (value.part, "*"), value)
-            return attrs.evolve(value, arguments=tuple(map(self.value, value.arguments)))
-        if isinstance(what, model.Leaf):
-            (argument,) = value.arguments
-            return self.leaf(what, path, value, argument)
-        self.note(what, path, value)
-        if isinstance(what, model.Foreign):
-            return self.foreign(what.extern, what.dims, value)
-        return attrs.evolve(value, arguments=tuple(map(self.value, value.arguments)))
-
-    def is_exchanging(self, what: What) -> bool:
-        """Whether applying a part exchanges values beside those of blocks inside it."""
-        if isinstance(what, (model.Chain, model.PartList)):
-            return any(map(self.is_exchanging, what.items))
-        if not isinstance(what, model.Leaf) or what.kind not in ("Linear", "Embedding"):
-            return False
-        return any(splitting(entry, self.split) for entry in what.dims.values())
-
-    def note(self, what: What, path: tuple[str, ...], value: model.ApplyPart) -> None:
-        """Note how a part that exchanges nothing uses its parameters."""
-        match what:
-            case model.Leaf():
-                at = place(value.types[0], self.split)
-                self.check_whole_letters(what, value.span)
-                self.use(path, apart=at is not None)
-            case model.Chain(items) | model.PartList(items):
-                for number, item in enumerate(items):
-                    inner = str(number) if isinstance(what, model.Chain) else "*"
-                    self.note(item, (*path, inner), value)
-            case model.Foreign(_, _, parameters):
-                if parameters:
-                    self.fault(
-                        "E0494",
-                        value.span,
-                        f"an extern with parameters under `{self.axes}: shard "
-                        f"{', '.join(self.split.dims)}` is not built yet",
-                        "its forward would see parameters that are split",
-                        "use another axis rule for this model, or write the part in specc",
-                    )
-            case model.Instance():
-                pass
-
-    def chain(self, value: model.ApplyPart, what: model.Chain) -> Value:
-        """A chain in which ranks exchange values: its elements, one after the other."""
-        (result,) = value.arguments
-        for number, item in enumerate(what.items):
-            kind = _result(self.program, item, type_of(result))
-            if number == len(what.items) - 1:
-                kind = value.types[0]
-            index = tree.Number(number, "", str(number), value.span)
-            applied = model.ApplyPart(value.part, index, (result,), (kind,), value.span)
-            path = (value.part, str(number))
-            self.check_type(kind, value.span)
-            if isinstance(item, model.Leaf):
-                result = self.leaf(item, path, applied, result, placed=number > 0)
-            else:
-                self.note(item, path, applied)
-                inside = result if number > 0 else self.value(result)
-                result = attrs.evolve(applied, arguments=(inside,))
-        return result
-
-    def leaf(
-        self,
-        what: Leaf,
-        path: tuple[str, ...],
-        value: model.ApplyPart,
-        argument: Value,
-        *,
-        placed: bool = False,
-    ) -> Value:
-        """One part of the vocabulary applied.
-
-        Args:
-            placed: whether the argument lies where its type says already.
-        """
-        at = place(value.types[0], self.split)
-        by = at[1] if at is not None else None
-        self.check_whole_letters(what, value.span)
-        match what.kind:
-            case "Linear":
-                out, into = lie(what.dims["O"], self.split), lie(what.dims["I"], self.split)
-                if out != WHOLE:
-                    self.use(path, apart=True)
-                    return attrs.evolve(value, arguments=(self._whole(argument, placed=placed),))
-                if into != WHOLE:
-                    inner = argument if placed else self.value(argument)
-                    return self.row(path, attrs.evolve(value, arguments=(inner,)), what)
-            case "Embedding":
-                if lie(what.dims["V"], self.split) != WHOLE:
-                    inner = argument if placed else self.value(argument)
-                    return self.reduced(attrs.evolve(value, arguments=(inner,)))
-                if lie(what.dims["D"], self.split) != WHOLE:
-                    by = None
-            case _:
-                pass
-        self.use(path, apart=at is not None)
-        if placed:
-            return attrs.evolve(value, arguments=(argument,))
-        return attrs.evolve(value, arguments=(self.operand(argument, by),))
-
-    def _whole(self, argument: Value, *, placed: bool) -> Value:
-        if not placed:
-            return self.whole(argument)
-        kind = type_of(argument)
-        at = place(kind, self.split)
-        how, position = ("enter", None) if at is None else ("gather", at[0])
-        return model.Move(how, argument, position, kind, argument.span)
-
-    def row(self, path: tuple[str, ...], value: model.ApplyPart, what: Leaf) -> Value:
-        """A Linear from pieces: the sum over ranks, and the bias once."""
-        reduced = self.reduced(value)
-        if not any(parameter.name == "bias" for parameter in what.parameters):
-            return reduced
-        self.use(path, apart=place(value.types[0], self.split) is not None)
-        kind = attrs.evolve(value.types[0], shape=value.types[0].shape[-1:])
-        name = value.part if len(path) == 1 else f"{path[0]}[{path[1]}]"
-        bias = model.PartValue(f"{name}.bias", kind, value.span)
-        return model.Arithmetic("+", reduced, bias, value.types[0], value.span)
-
-    def reduced(self, value: model.ApplyPart) -> Value:
-        """The sum over ranks, where the type says that it lies."""
-        kind = value.types[0]
-        at = place(kind, self.split)
-        if at is None:
-            return model.Move("sum_over", value, None, kind, value.span)
-        return model.Move("scatter_sum", value, at[0], kind, value.span)
-
-    def check_whole_letters(self, what: Leaf, span: Span) -> None:
-        """Report a split dim that a part needs whole, and weights that are split wrongly."""
-        record = find("parts", what.kind)
-        free = (*record.split, *record.sum)
-        for letter, entry in what.dims.items():
-            name = splitting(entry, self.split)
-            if letter in record.letters and letter not in free and name is not None:
-                self.needs_whole(what.kind, name, span)
-        for parameter in what.parameters:
-            self.check_parameter(parameter.shape, span)
-
-    def check_parameter(self, shape: Shape, span: Span) -> None:
-        """Report a parameter that the rule splits along two dims, or along a part of one."""
-        split = [entry for entry in shape if splitting(entry, self.split) is not None]
-        if len(split) > 1:
-            first, second = (splitting(entry, self.split) for entry in split[:2])
-            self.fault(
-                "E0409",
-                span,
-                f"`{first}` and `{second}` are both split over `{self.axes}`, and a weight "
-                f"{show_shape(shape)} has both",
-                "one axis can split one dim of a tensor",
-                "leave one of them out of the rule",
-            )
-            return
-        for entry in split:
-            for segment in entry:
-                inside = [f for f in names((segment,)) if f in self.split.dims]
-                if inside and segment[0] != inside[0]:
-                    equal = "*".join([inside[0], *(str(f) for f in segment if f != inside[0])])
-                    several = isinstance(segment[0], int) and segment[0] <= 4
-                    rest = "*".join(map(str, segment[1:]))
-                    help_ = f"write `{equal}`"
-                    if several and isinstance(segment[0], int):
-                        help_ = f"write `{' + '.join([rest] * segment[0])}`"
-                    self.fault(
-                        "E0408",
-                        span,
-                        f"`{self.axes}` splits `{inside[0]}`, which is not the major factor of "
-                        f"`{show((segment,))}` in a weight {show_shape(shape)}",
-                        "a rank's rows would lie apart",
-                        help_,
-                    )
-
-    def needs_whole(self, what: str, dim: str, span: Span) -> None:
-        """Report a use that needs a dim that the rule splits."""
-        if dim == self.split.otherwise:
-            way = "split what it computes by a dim of the rule instead, such as heads"
-        else:
-            way = f"leave `{dim}` out of the rule"
-        title = f"`{what}` needs `{dim}` whole, and `{self.axes}` splits it"
-        self.fault("E0410", span, title, f"needs all of `{dim}`", way)
-
-    # -------------------------------------------------------------------------- functions
-
-    def function(self, call: model.ApplyFunction) -> Value:
-        if call.foreign:
-            return self.foreign(call.function, call.dims, call)
-        if call.function == "attention":
-            return self.attention(call)
-        record = find("functions", call.function)
-        if record.takes:
-            needed = [
-                name
-                for letter, entry in call.dims.items()
-                if letter not in record.split
-                for name in names(entry)
-            ]
-        else:
-            needed = [name for entry in changed(call) for name in names(entry)]
-            if call.function in ("split", "concat") and self._by_segments(call):
-                return attrs.evolve(call, arguments=tuple(map(self.value, call.arguments)))
-        return self.with_whole(call, call.function, needed)
-
-    def _by_segments(self, call: model.ApplyFunction) -> bool:
-        """Whether a value is taken apart, or put together, by segments that are all split."""
-        entries = [e for e in changed(call) if splitting(e, self.split) is not None]
-        return bool(entries) and len(entries) == len(changed(call))
-
-    def with_whole(
-        self,
-        value: model.ApplyFunction | model.ApplyPart,
-        what: str,
-        needed: Iterable[str],
-    ) -> Value:
-        """A call that needs some dims whole: on pieces if none of them is split, else on all."""
-        kinds = [type_of(a) for a in value.arguments if not isinstance(a, model.Scalar)]
-        given = [place(kind, self.split) for kind in kinds]
-        results = [place(kind, self.split) for kind in value.types]
-        split = {at[1] for at in (*given, *results) if at is not None}
-        lacking = [name for name in needed if name in split]
-        if lacking:
-            if any(at is not None for at in results):
-                self.needs_whole(what, lacking[0], value.span)
-                return value
-            arguments = tuple(self.operand(a, None) for a in value.arguments)
-            return attrs.evolve(value, arguments=arguments)
-        by = next((at[1] for at in results if at is not None), None)
-        return attrs.evolve(value, arguments=tuple(self.operand(a, by) for a in value.arguments))
-
-    def foreign(
-        self, name: str, dims: Mapping[str, Entry], value: model.ApplyFunction | model.ApplyPart
-    ) -> Value:
-        """An extern: what it does not declare as split is whole."""
-        free = {found.name for found in self.program.externs[name].declaration.split}
-        needed = [n for letter, e in dims.items() if letter not in free for n in names(e)]
-        return self.with_whole(value, name, needed)
-
-    def attention(self, call: model.ApplyFunction) -> Value:
-        """Each rank its own heads, with the key heads that they share."""
-        heads, kv = splitting(call.dims["H"], self.split), splitting(call.dims["K"], self.split)
-        for letter in ("E", "F", "B", "S", "T"):
-            name = splitting(call.dims[letter], self.split)
-            if name is not None:
-                self.needs_whole("attention", name, call.span)
-        queries, *keys = call.arguments
-        if heads is None:
-            if kv is not None:
-                shown = show(call.dims["H"])
-                title = f"`{self.axes}` splits the key heads `{kv}` and not the heads `{shown}`"
-                way = f"name `{shown}` in the rule, too" if _is_name(shown) else "split both"
-                self.fault("E0410", call.span, title, "each rank needs the keys of its heads", way)
-            elif self.split.otherwise in names(call.dims["S"]):
-                self.needs_whole("attention", self.split.otherwise or "", call.span)
-            return attrs.evolve(call, arguments=tuple(map(self.value, call.arguments)))
-        arguments = [self.value(queries)]
-        for key in keys:
-            placed = self.value(key) if kv is not None else self.shared(key, call.dims["H"])
-            arguments.append(placed)
-        return attrs.evolve(call, arguments=tuple(arguments))
-
-    def shared(self, key: Value, heads: Entry) -> Value:
-        """Of keys or values that every rank has, the heads that this rank's queries use."""
-        kind = type_of(key)
-        return model.Move("shared_heads", self.whole(key), None, kind, key.span, heads)
-
-
-def _split_names(entry: Entry, split: TensorSplit) -> list[str]:
-    return [name for name in names(entry) if name in split.dims]
-
-
-def _mixed(entry: Entry, split: TensorSplit) -> bool:
-    """Whether some segments of a sum are split and some are not."""
-    found = [any(name in split.dims for name in names((segment,))) for segment in entry]
-    return any(found) and not all(found)
-
-
-def _is_name(text: str) -> bool:
-    return text.isidentifier()
-
-
-def changed(call: model.ApplyFunction) -> list[Entry]:
-    """Entries that a call without a signature takes apart, joins or runs over."""
-    given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
-    made = {entry for kind in call.types for entry in kind.shape}
-    over = [call.dims["over"]] if "over" in call.dims else []
-    return [*(given ^ made), *over]
-
-
-def _result(program: Program, what: What, kind: ValueType) -> ValueType:
-    """Type of an element of a chain applied to a value."""
-    match what:
-        case model.Leaf(name, dims) if name == "Linear":
-            return attrs.evolve(kind, shape=(*kind.shape[:-1], dims["O"]))
-        case model.Leaf(name, dims) if name == "Embedding":
-            return model.ValueType("float", (*kind.shape, dims["D"]))
-        case model.Instance(key):
-            return program.classes[key].results[0][1]
-        case _:
-            return kind
-
-
 def local_heads(
     call: model.ApplyFunction, split: TensorSplit | None, degree: int, sizes: Mapping[str, int]
 ) -> tuple[int, int]:
@@ -654,30 +102,6 @@ def local_heads(
     if splitting(call.dims["K"], split) is not None:
         return heads // degree, kv // degree
     return heads // degree, shared_heads(heads, kv, degree)
-
-
-# ---------------------------------------------------------------------------------- gradients
-
-
-def gradient_uses(root: Module, placed: Mapping[str, Placed]) -> dict[str, frozenset[bool]]:
-    """For every parameter that is used by name, whether ranks use it on a piece each.
-
-    A tied parameter counts under the name of the one that it follows.
-    """
-    found: dict[str, set[bool]] = {}
-
-    def visit(module: Module, uses: Mapping[tuple[str, ...], frozenset[bool]], at: Path) -> None:
-        if module.block is not None:
-            uses, at = placed[module.block.key].uses, ()
-        for parameter in module.parameters:
-            own = parameter.tied_to or parameter.name
-            found.setdefault(own, set()).update(uses.get(at, ()))
-        is_list = isinstance(module.what, model.PartList)
-        for child in module.children:
-            visit(child, uses, (*at, "*" if is_list else child.name))
-
-    visit(root, {}, ())
-    return {name: frozenset(kinds) for name, kinds in found.items()}
 
 
 # --------------------------------------------------------------------------------------- loss
@@ -695,3 +119,11 @@ def loss_place(term: LossTerm, split: TensorSplit | None) -> str:
         return "whole"
     has_classes = bool(find("losses", term.function).whole)
     return "classes" if has_classes and at[0] == len(term.types[0].shape) - 1 else "split"
+
+
+def changed(call: model.ApplyFunction) -> list[Entry]:
+    """Entries that a call without a signature takes apart, joins or runs over."""
+    given = {entry for value in call.arguments for kind in types_of(value) for entry in kind.shape}
+    made = {entry for kind in call.types for entry in kind.shape}
+    over = [call.dims["over"]] if "over" in call.dims else []
+    return [*(given ^ made), *over]

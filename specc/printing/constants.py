@@ -98,9 +98,7 @@ def _dims(context: Context) -> list[Constant]:
     return found
 
 
-def _pieces(
-    context: Context, dim: str
-) -> Iterator[tuple[str, str, str, tuple[str, ...], Span]]:
+def _pieces(context: Context, dim: str) -> Iterator[tuple[str, str, str, tuple[str, ...], Span]]:
     """Pieces of a dim: stem of their constants, what is cut, where that starts, axes, rule."""
     layout = context.facts.layout
     split = next((split for split in layout.splits if split.dim == dim), None)
@@ -123,9 +121,7 @@ def _degree(axes: tuple[str, ...]) -> str:
     return " * ".join(axis.upper() for axis in axes)
 
 
-def _local(
-    context: Context, stem: str, whole: str, axes: tuple[str, ...], rule: Span
-) -> Constant:
+def _local(context: Context, stem: str, whole: str, axes: tuple[str, ...], rule: Span) -> Constant:
     degree = _degree(axes) if len(axes) == 1 else f"({_degree(axes)})"
     where = f"on each rank of {'*'.join(axes)}  {context.place(rule)}"
     return Constant(f"{stem}_LOCAL", f"{whole} // {degree}", where)

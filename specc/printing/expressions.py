@@ -86,9 +86,7 @@ class Expressions:
             case model.ApplyFunction():
                 return self._function(value)
 
-    def _rearranged(
-        self, value: model.Rearrange, code: Code, source: Shape, target: Shape
-    ) -> str:
+    def _rearranged(self, value: model.Rearrange, code: Code, source: Shape, target: Shape) -> str:
         return rearranged(self.context, code.inside(ATOM), source, target, value.type)
 
     def _tensor(self, part: str) -> str:

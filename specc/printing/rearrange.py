@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 Atom: TypeAlias = "Factor"  # an entry that is a sum counts as one
 
 
-def rearranged(
-    context: Context, value: str, source: Shape, target: Shape, kind: ValueType
-) -> str:
+def rearranged(context: Context, value: str, source: Shape, target: Shape, kind: ValueType) -> str:
     """Text of the value in its new shape.
 
     Placement belongs to atoms, so the local expression is the shard of the global one, whatever is
@@ -37,9 +35,7 @@ def _atoms(entry: Entry) -> list[Atom]:
     return list(entry[0]) if len(entry) == 1 else [entry]
 
 
-def _open(
-    context: Context, text: str, source: Shape, kind: ValueType
-) -> tuple[str, list[Atom]]:
+def _open(context: Context, text: str, source: Shape, kind: ValueType) -> tuple[str, list[Atom]]:
     atoms: list[Atom] = []
     position = 0
     for entry in source:

@@ -217,8 +217,10 @@ def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
     if storage.kind == "ddp":
         return [line for text in lines for line in fit(text, 4)], ""
     uses = _uses(facts)
-    if storage.kind != "replicate" and [n for use in uses for n in use] == names and (
-        max(map(len, uses)) == 1
+    if (
+        storage.kind != "replicate"
+        and [n for use in uses for n in use] == names
+        and (max(map(len, uses)) == 1)
     ):
         name, text = "mesh", base  # each axis of the mesh has one use, so it serves for storage too
     else:
@@ -238,12 +240,12 @@ def _uses(facts: Facts) -> list[list[str]]:
 def _storage_dims(facts: Facts) -> list[tuple[str, list[str]]]:
     """Names of the dims of the mesh of storage, with the axes of each; none for one of size 1."""
     storage, tensor = facts.layout.storage, facts.layout.tensor
-    dims = [("_".join(axes), axes) for axes in _uses(facts)]
-    if storage.kind == "replicate":
-        copies = [("replicate", list(storage.replicate))] if storage.replicate else []
-        split = [("_".join(tensor.axes), list(tensor.axes))] if tensor is not None else []
-        dims = [*copies, ("shard", []), *split]
-    return dims
+    if storage.kind != "replicate":
+        return [("_".join(axes), axes) for axes in _uses(facts)]
+    copies = [("replicate", list(storage.replicate))] if storage.replicate else []
+    split = [("_".join(tensor.axes), list(tensor.axes))] if tensor is not None else []
+    alone: tuple[str, list[str]] = ("shard", [])
+    return [*copies, alone, *split]
 
 
 def _stored_over(context: Context, storage: str) -> str:
@@ -398,7 +400,7 @@ def _split_lines(context: Context, names: list[str]) -> list[str]:
         dim = parameter_dim(parameter.shape, tensor)
         if parameter.trained and parameter.tied_to is None and dim is not None:
             dims.setdefault(dim, []).append(parameter.name)
-    lines = [f"# The dim along which {axes} splits a parameter; others are whole on each rank of it."]
+    lines = [f"# The dim along which {axes} splits a parameter; others are whole on each rank."]
     lines.append("SPLIT = {")
     for dim, members in dims.items():
         lines += [f'    "{pattern}": {dim},' for pattern in patterns(members, names, counts)]

@@ -17,6 +17,7 @@ from specc.vocabulary.find import find
 if TYPE_CHECKING:
     from specc.plan.facts import Facts
     from specc.printing.forward import Forward
+    from specc.vocabulary.record import SettingValue
 
 ENTRY = "tail"  # the value that enters the tail, by a name that no spec can write twice
 
@@ -37,7 +38,7 @@ class Tail:
     entry: model.Value
     labels: str
     loss: str
-    settings: dict[str, object] = attrs.field(eq=False)
+    settings: dict[str, SettingValue] = attrs.field(eq=False)
     statements: tuple[model.Statement, ...]
 
     def print_into(self, forward: Forward) -> list[str]:
@@ -92,7 +93,9 @@ def find_tail(facts: Facts) -> Tail | None:
     return None
 
 
-def _tail(facts: Facts, logits: str, labels: str, loss: str, settings: dict[str, object]) -> Tail:
+def _tail(
+    facts: Facts, logits: str, labels: str, loss: str, settings: dict[str, SettingValue]
+) -> Tail:
     block = facts.model.block
     assert block is not None
     *before, last = facts.statements(block)

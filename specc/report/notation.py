@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.check.placement import axes_of
 from specc.plan.holding import local_sizes
+from specc.plan.tensor import axes_in, parameter_dim
 from specc.program.dims import show
 from specc.report.quantities import sizes_text
 
 if TYPE_CHECKING:
     from specc.plan.facts import Facts, Parameter
-    from specc.program.dims import Entry, Shape
+    from specc.program.dims import Entry
+    from specc.program.model import ValueType
 
 
 def split_by(entry: Entry, axes: tuple[str, ...]) -> str:
@@ -24,20 +25,23 @@ def split_by(entry: Entry, axes: tuple[str, ...]) -> str:
     return f"{whole}/{axes[0]}" if len(axes) == 1 else f"{whole}/({'*'.join(axes)})"
 
 
-def value_shape(facts: Facts, shape: Shape) -> str:
+def value_shape(facts: Facts, kind: ValueType) -> str:
     """A value's shape as the layout splits it."""
-    splits = facts.layout.splits
-    return "[" + ", ".join(split_by(entry, axes_of(entry, splits)) for entry in shape) + "]"
+    axes = axes_in(kind, facts.layout)
+    return "[" + ", ".join(map(split_by, kind.shape, axes)) + "]"
 
 
 def parameter_shape(facts: Facts, parameter: Parameter) -> str:
     """A parameter's shape as it is stored."""
     store = facts.layout.storage
     is_whole = not parameter.trained or store.kind in ("ddp", "replicate")
-    axes = () if is_whole else tuple(n for n in store.shard if facts.mesh.axis(n).size.value > 1)
-    first, *rest = parameter.shape or ((),)
-    entries = [split_by(first, axes), *(show(entry) for entry in rest)]
-    return "[" + ", ".join(entries) + "]" if parameter.shape else "[]"
+    stored = () if is_whole else tuple(n for n in store.shard if facts.mesh.axis(n).size.value > 1)
+    tensor = facts.layout.tensor
+    dim = parameter_dim(parameter.shape, tensor) if parameter.trained else None
+    axes = [stored if at == 0 else () for at in range(len(parameter.shape))]
+    if tensor is not None and dim is not None:
+        axes[dim] = (*axes[dim], *tensor.axes)
+    return "[" + ", ".join(map(split_by, parameter.shape, axes)) + "]"
 
 
 def local_text(facts: Facts, parameter: Parameter) -> str:

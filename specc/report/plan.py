@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.memory import needed
-from specc.check.placement import local_sizes
 from specc.plan.collective import DTYPE_BYTES
 from specc.plan.collectives import collectives
 from specc.plan.hashes import hashes
-from specc.program.dims import show_shape
+from specc.plan.tensor import axes_in
+from specc.program.dims import show_shape, size
 from specc.report.folding import Fold, folded
 from specc.report.notation import local_text, parameter_shape, value_shape
 from specc.report.quantities import bytes_text, sizes_text, table
@@ -32,6 +32,7 @@ def plan_text(facts: Facts) -> str:
         *_sizes(facts),
         *_stored(facts),
         *_inputs(facts),
+        *_split(facts),
         *_methods(facts),
         *_units(facts),
         *_rules(facts),
@@ -95,8 +96,8 @@ def _group(axis: Axis, facts: Facts) -> str:
 
 def _sizes(facts: Facts) -> Iterator[Row]:
     line = ""
-    for name, size in facts.dims.items():
-        word = f"{name}={size.value}"
+    for name, found in facts.dims.items():
+        word = f"{name}={found.value}"
         if len(line) + len(word) > 80:
             yield "sizes", line
             line = ""
@@ -150,14 +151,28 @@ def _inputs(facts: Facts) -> Iterator[Row]:
     for fields in lines.values():
         kind = fields[0].type
         names = ", ".join(field.name for field in fields)
-        sizes = local_sizes(kind.shape, facts.layout.splits, facts.sizes, facts.mesh)
+        sizes = tuple(
+            size(entry, facts.sizes) // facts.mesh.degree(axes)
+            for entry, axes in zip(kind.shape, axes_in(kind, facts.layout), strict=True)
+        )
         dtype = "fp32" if kind.dtype == "float" else kind.dtype
-        shape = f"{dtype}{value_shape(facts, kind.shape)} = {sizes_text(sizes)}"
+        shape = f"{dtype}{value_shape(facts, kind)} = {sizes_text(sizes)}"
         yield "data", f"{names}: {shape}  from {constructor_text(_source(facts, fields[0]))}"
 
 
 def _source(facts: Facts, field: Field) -> Constructor:
     return facts.training.sources[field.name]
+
+
+def _split(facts: Facts) -> Iterator[Row]:
+    """`tp: heads, ff of parameters and values, S of other values; 3 gradients summed`."""
+    split = facts.layout.tensor
+    if split is None:
+        return
+    rest = f", {split.otherwise} of other values" if split.otherwise is not None else ""
+    summed = f"; gradients of {len(facts.summed)} whole parameters summed" if facts.summed else ""
+    dims = ", ".join(split.dims)
+    yield "split", f"{'*'.join(split.axes)}: {dims} of parameters and values{rest}{summed}"
 
 
 def _methods(facts: Facts) -> Iterator[Row]:

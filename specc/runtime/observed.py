@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
+from specc.parts.init import counts_copy, kept_slices
 from specc.runtime.beside import modules_beside
 from specc.runtime.execute import load_text
 from specc.runtime.recorder import Collective, Recorder
@@ -127,9 +128,18 @@ def bare(model: nn.Module) -> nn.Module:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """All of a tensor, a copy."""
+    """All of a tensor, a copy; every rank calls it.
+
+    `full_tensor` would gather along one mesh dim after the other, and warn of that.
+    """
     tensor = tensor.detach()
-    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).clone()
+    if not isinstance(tensor, DTensor):
+        return tensor.clone()
+    found = torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+    if counts_copy(tensor):
+        found[kept_slices(tensor)] = tensor.to_local()
+    dist.all_reduce(found)
+    return found
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
