@@ -180,7 +180,7 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
     meshes, storage = _meshes(context, root)
     lines.extend(meshes)
     lines.append('    with torch.device("meta"):')
-    groups = ", ".join(_group(axes) for axes in root.groups.values())
+    groups = ", ".join(_group(context, axes) for axes in root.groups.values())
     lines.append(f"        model = {root.name}({groups})")
     frozen = [p.name for p in facts.parameters if p.frozen]
     if frozen:
@@ -192,32 +192,53 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
     return [*lines, "", "", *_build(context)]
 
 
-def _group(axes: tuple[str, ...]) -> str:
-    return f'mesh["{axes[0]}"].get_group()'
+def _group(context: Context, axes: tuple[str, ...]) -> str:
+    """The process group of an axis, or of a product of axes."""
+    name = "_".join(axes)
+    is_stored = len(axes) > 1 and _joint_mesh(context, axes) == _storage(context)[1]
+    mesh = "storage" if is_stored else name if len(axes) > 1 else "mesh"
+    return f'{mesh}["{name}"].get_group()'
 
 
 def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
     """Lines that make the meshes, and the name of the one that parameters are stored over."""
-    needs_mesh = bool(root.groups)
-    facts = context.facts
-    names = [axis.name for axis in facts.mesh.axes]
-    base = f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
-    lines = [f"mesh = {base}"] if needs_mesh else []
-    storage = facts.layout.storage
+    groups = root.groups.values()
+    made = {"mesh": _base(context)} if any(len(axes) == 1 for axes in groups) else {}
+    name, text = _storage(context)
+    joint = [axes for axes in groups if len(axes) > 1 and _joint_mesh(context, axes) != text]
+    made |= {"_".join(axes): _joint_mesh(context, axes) for axes in joint}
+    made |= {name: text} if name else {}
+    return [line for key, value in made.items() for line in fit(f"{key} = {value}", 4)], name
+
+
+def _base(context: Context) -> str:
+    names = _axis_names(context)
+    return f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
+
+
+def _axis_names(context: Context) -> list[str]:
+    return [axis.name for axis in context.facts.mesh.axes]
+
+
+def _storage(context: Context) -> tuple[str, str]:
+    """Name and text of the mesh that parameters are stored over; none under DDP."""
+    storage, names = context.facts.layout.storage, _axis_names(context)
     if storage.kind == "ddp":
-        return [line for text in lines for line in fit(text, 4)], ""
+        return "", ""
     shard, replicate = list(storage.shard), list(storage.replicate)
     if storage.kind == "replicate":
         labels = _quoted(["replicate", "shard"])
         text = f"init_device_mesh(DEVICE, ({_product(names)}, 1), mesh_dim_names=({labels}))"
-        name = "storage"
-    elif replicate + shard == names and max(len(replicate), len(shard)) == 1:
-        name, text = "mesh", base  # each axis of the mesh has one use, so it serves for storage too
-    else:
-        name, text = "storage", _storage_mesh(names, replicate, shard)
-    if not (name == "mesh" and needs_mesh):
-        lines.append(f"{name} = {text}")
-    return [line for text in lines for line in fit(text, 4)], name
+        return "storage", text
+    if replicate + shard == names and max(len(replicate), len(shard)) == 1:
+        return "mesh", _base(context)  # each axis has one use, so its mesh serves for storage too
+    return "storage", _storage_mesh(names, replicate, shard)
+
+
+def _joint_mesh(context: Context, axes: tuple[str, ...]) -> str:
+    """Text of the mesh in which a product of axes is one axis."""
+    names = _axis_names(context)
+    return _storage_mesh(names, [name for name in names if name not in axes], list(axes))
 
 
 def _storage_mesh(names: list[str], replicate: list[str], shard: list[str]) -> str:
