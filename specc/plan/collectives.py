@@ -13,6 +13,8 @@ import attrs
 
 from specc.plan.losses import ignoring
 from specc.program.dims import dim, size
+from specc.program.model import ApplyFunction
+from specc.program.walk import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -153,7 +155,9 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
     if module.block is None or not method.acts_in(module.path):
         return
     times = _passes(facts, module) * facts.training.accumulate
-    for call in module.calls:
+    for call in values_of(module.block.statements):  # equal ones, too
+        if not isinstance(call, ApplyFunction):
+            continue
         if call.dims.get("S") != dim(method.dim) or call.function != "attention":
             continue
         dtype = module.precision.params

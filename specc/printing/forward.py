@@ -13,7 +13,7 @@ from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
 from specc.program.dims import size
-from specc.program.walk import reads, type_of
+from specc.program.walk import reads, type_of, values_of
 from specc.resolve.values import scalar_names
 from specc.vocabulary.find import find
 from specc.vocabulary.texts import method
@@ -60,7 +60,11 @@ class Forward:
         self.used_statics: set[str] = set()
         self.expressions = Expressions(self)
         # by place: a call keeps it where the printer rearranges what is around it
-        self.settings = {call.span: found for call, found in module.calls.items()}
+        self.settings = {
+            value.span: module.calls[value]
+            for value in values_of(self.block.statements)
+            if isinstance(value, model.ApplyFunction) and value in module.calls
+        }
 
     @property
     def first_input(self) -> str:
