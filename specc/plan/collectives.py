@@ -98,6 +98,8 @@ def _unit(facts: Facts, unit: Unit, parameters: list[Parameter]) -> Iterator[Col
     """Gathers before use, a reduction after backward, for every microbatch."""
     storage, micro = facts.layout.storage, facts.training.accumulate
     held = [p for p in parameters if p.trained]
+    if not held:
+        return  # all that the root would hold belongs to other units
     ranks = facts.mesh.degree(storage.shard)
     elements = sum(_padded(p, ranks) for p in held)
     params, reduce = unit.precision.params, unit.precision.reduce
