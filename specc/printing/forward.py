@@ -34,6 +34,7 @@ class Forward:
             are views of other tensors.
 
     Attributes:
+        holder: name of a tensor whose device new ones take.
         lines: the body so far, without indentation.
         groups: axis products whose process groups the class needs, by attribute name.
         used_statics: constructor arguments that forward reads.
@@ -55,6 +56,7 @@ class Forward:
         self.is_sharded_root = is_sharded_root
         self.locals = Names(taken=set(context.externs.values()))
         self.inputs = [self.locals.of(name) for name, _ in self.block.inputs]
+        self.holder = self.inputs[0]
         self.lines: list[str] = []
         self.groups: dict[str, tuple[str, ...]] = {}
         self.used_statics: set[str] = set()
@@ -65,11 +67,6 @@ class Forward:
             for value in values_of(self.block.statements)
             if isinstance(value, model.ApplyFunction) and value in module.calls
         }
-
-    @property
-    def first_input(self) -> str:
-        """Name of the first input, whose device new tensors take."""
-        return self.inputs[0]
 
     @property
     def static_texts(self) -> dict[str, str]:
