@@ -167,7 +167,8 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
             yield from _ring(facts, module, method, call.dims)
             continue
         for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
-            shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))
+            tokens = "S" if letters == "H" else "T"
+            shape = tuple(call.dims[letter] for letter in ("B", tokens, letters, width))
             elements = prod(_local(facts, entry) for entry in shape)
             if letters == "K":
                 elements *= _repeats(facts, shape, method)
