@@ -94,7 +94,7 @@ def _chain(text: str) -> list[str]:
 def _operands(text: str) -> list[str]:
     """`x = `, `a`, `+ b`, `- c`, the end: arithmetic with a line for each operand.
 
-    Nothing for any other text, and where one operator stands before a bracket that can be broken.
+    Nothing for any other text, and where a bracket can be broken after the one operator.
     """
     prefix, rest = _prefix(text)
     end = len(rest.rstrip(","))
@@ -108,7 +108,7 @@ def _operands(text: str) -> list[str]:
     cuts = [0, *(sums or signs), end]
     parts = [rest[first:last].strip() for first, last in pairwise(cuts)]
     is_keyword = re.match(r"\w+=", rest) is not None
-    if len(parts) < 2 or is_keyword or (len(parts) == 2 and rest[end - 1] in CLOSE):
+    if len(parts) < 2 or is_keyword or (prefix and len(parts) == 2 and rest[end - 1] in CLOSE):
         return []
     return [prefix, *parts, rest[end:]]
 

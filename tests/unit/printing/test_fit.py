@@ -23,6 +23,8 @@ LINES = [
     f"return {A} * {B} + f({A}, {B})",
     f"x = f({A}, {B}, c) * {A}",
     f"x = {A} + f({A}, {B})",
+    f"x = ({A} * {B} * {A} + f({B})).float()",
+    f"x = f({A}, {A} * {B} * f({B}) + f({B}, {A}), c)",
     f"x = f({A} + {B} + {A} - ({B} - {A}))",
     f"x = {{'a': {A}, 'b': {B}, 'c': {A}}}".replace("'", '"'),
     f"x = [{A}, {B}, {A}]",
