@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from specc.check.selectors import spelled
 from specc.plan.flow import types_of
 from specc.program.dims import shape_names, show_shape
+from specc.program.model import ApplyPart
 from specc.program.walk import values_of
+from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -143,6 +145,7 @@ def check_storage(facts: Facts, compiled: Mapping[str, Compile], report: Report)
                     also=[(unit.span, "a unit inside it")],
                     helps=["make the compiled part the unit, or compile the parts inside it"],
                 )
+    _check_chunked(facts, report)
     if store.kind == "optim" and facts.training.accumulate == 1 and store.rule is not None:
         report.warning(
             "E0416",
@@ -151,6 +154,34 @@ def check_storage(facts: Facts, compiled: Mapping[str, Compile], report: Report)
             "gradients are reduced once a step anyhow",
             helps=["write `grads`"],
         )
+
+
+def _check_chunked(facts: Facts, report: Report) -> None:
+    """Report a part of a chunked loss that is a unit of its own: each chunk would gather it."""
+    made = facts.model.block
+    assert made is not None
+    for term, settings in zip(facts.training.loss, facts.training.loss_settings, strict=True):
+        chunk = find("losses", term.function).chunk
+        if chunk is None or settings.get(chunk) is None:
+            continue
+        classes = term.types[0].shape[-1]
+        applied = {
+            value.part
+            for value in values_of(made.statements)
+            if isinstance(value, ApplyPart) and value.types[0].shape[-1:] == (classes,)
+        }
+        for unit in facts.layout.storage.units:
+            name = next((path for path in unit.modules if path in applied), None)
+            if name is not None and unit.span is not None:
+                report.error(
+                    "E0494",
+                    unit.span,
+                    f"`{name}` as a unit is not built yet under a loss in chunks: every chunk "
+                    "would gather it anew",
+                    "a unit of its own",
+                    also=[(term.span, "runs it chunk by chunk")],
+                    helps=[f"leave `{name}`, and what is tied to it, out of `per`"],
+                )
 
 
 def _is_inside(path: str, outer: str) -> bool:

@@ -6,7 +6,7 @@ reads.
 
 from __future__ import annotations
 
-from math import lcm, prod
+from math import prod
 from typing import TYPE_CHECKING
 
 import attrs
@@ -15,15 +15,12 @@ from specc.plan.collective import DTYPE_BYTES, Collective
 from specc.plan.exchanges import exchanges
 from specc.plan.holding import gathered_sizes
 from specc.plan.losses import ignoring
-from specc.plan.tensor import local_heads, parameter_dim
-from specc.program.dims import dim, size
+from specc.plan.tensor import parameter_dim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from specc.plan.facts import Facts, Method, Module, Parameter, Unit
-    from specc.program.dims import Entry
-    from specc.program.model import ApplyFunction
+    from specc.plan.facts import Facts, Parameter, Unit
 
 
 def collectives(facts: Facts) -> tuple[Collective, ...]:
@@ -40,16 +37,13 @@ def collectives(facts: Facts) -> tuple[Collective, ...]:
 
 def _every(facts: Facts) -> Iterator[Collective]:
     yield from _storage(facts)
-    for module in facts.model.walk():
-        for method in facts.layout.methods:
-            yield from _moves(facts, module, method)
+    yield from exchanges(facts)
     everyone = tuple(axis.name for axis in facts.mesh.axes)
     if ignoring(facts.training) is not None:
         yield Collective("all_reduce", everyone, "fp32", 8, 1, "the loss and the labels that count")
     else:
         yield Collective("all_reduce", everyone, "fp32", 4, 1, "the mean loss")
     yield from _norm(facts)
-    yield from exchanges(facts)
 
 
 # ------------------------------------------------------------------------------------- storage
@@ -77,6 +71,8 @@ def _unit(facts: Facts, unit: Unit, parameters: list[Parameter]) -> Iterator[Col
     """Gathers before use, a reduction after backward, for every microbatch."""
     storage, micro = facts.layout.storage, facts.training.accumulate
     held = [p for p in parameters if p.trained]
+    if not held:
+        return  # all that the root would hold belongs to other units
     ranks = facts.mesh.degree(storage.shard)
     elements = sum(_padded(facts, p, ranks) for p in held)
     params, reduce = unit.precision.params, unit.precision.reduce
@@ -128,97 +124,3 @@ def _norm(facts: Facts) -> Iterator[Collective]:
         for axes in (facts.layout.storage.shard, split.axes if split and apart else ()):
             if axes:
                 yield Collective("all_reduce", axes, "fp32", 4, 1, "the norm of the gradients")
-
-
-# ------------------------------------------------------------------------------------- methods
-
-
-def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]:
-    """What every attention moves, forward, recomputed and backward."""
-    if module.block is None or not method.acts_in(module.path):
-        return
-    times = _passes(facts, module) * facts.training.accumulate
-    for call in module.calls:
-        if call.dims.get("S") != dim(method.dim) or call.function != "attention":
-            continue
-        dtype = module.precision.params
-        if method.name == "ring":
-            yield from _ring(facts, module, method, call)
-            continue
-        for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
-            elements = _elements(facts, call, letters, width)
-            if letters == "K":
-                elements *= repeats(facts, call, method)
-            count = times
-            yield Collective(
-                "all_to_all",
-                method.axes,
-                dtype,
-                elements * DTYPE_BYTES[dtype],
-                count,
-                "attention",
-                method.rule,
-            )
-
-
-def _ring(
-    facts: Facts, module: Module, method: Method, call: ApplyFunction
-) -> Iterator[Collective]:
-    """Keys and values in every pass, one hop less than ranks; their gradients, in fp32, go home."""
-    ranks, micro = facts.mesh.degree(method.axes), facts.training.accumulate
-    passes = _passes(facts, module)
-    dtype = module.precision.params
-    for width in ("E", "F"):
-        elements = _elements(facts, call, "K", width)
-        for kind, hops, cause in (
-            (dtype, passes * (ranks - 1), "attention"),
-            ("fp32", ranks, "gradients of attention"),
-        ):
-            size_bytes = elements * DTYPE_BYTES[kind]
-            count = hops * micro
-            yield Collective("send", method.axes, kind, size_bytes, count, cause, method.rule)
-
-
-def repeats(facts: Facts, call: ApplyFunction, method: Method) -> int:
-    """How many copies of each key head Ulysses makes, so that every rank has one."""
-    _, kv = heads_on_rank(facts, call)
-    return lcm(kv, facts.mesh.degree(method.axes)) // kv
-
-
-def heads_on_rank(facts: Facts, call: ApplyFunction) -> tuple[int, int]:
-    """Query and key heads of an attention on one rank, before a method moves them."""
-    split = facts.layout.tensor
-    degree = facts.mesh.degree(split.axes) if split is not None else 1
-    return local_heads(call, split, degree, facts.sizes)
-
-
-def _elements(facts: Facts, call: ApplyFunction, letter: str, width: str) -> int:
-    """Elements of the queries (`H`) or keys (`K`) of an attention on one rank."""
-    queries, keys = heads_on_rank(facts, call)
-    others = prod(_local(facts, call.dims[at]) for at in ("B", "S", width))
-    return others * (queries if letter == "H" else keys)
-
-
-def _local(facts: Facts, entry: Entry) -> int:
-    """Elements of an entry on one rank."""
-    whole = size(entry, facts.sizes)
-    for segment in entry:
-        for factor in segment:
-            if isinstance(factor, str):
-                whole //= facts.mesh.degree(facts.layout.axes_of(factor))
-    return whole
-
-
-def _passes(facts: Facts, module: Module) -> int:
-    """Forward and backward, and forward again where a module around it is recomputed whole."""
-    recomputed = any(
-        other.recompute is not None
-        and not other.recompute.keep
-        and _inside(module.path, other.path)
-        for other in facts.model.walk()
-    )
-    return 3 if recomputed else 2
-
-
-def _inside(path: str, outer: str) -> bool:
-    return not outer or path == outer or path.startswith(f"{outer}.")

@@ -1,4 +1,4 @@
-"""Collectives of a step that splitting parameters by their dims brings about."""
+"""Collectives of a step by which ranks exchange values, forward, recomputed and backward."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.plan.attention import data_size, sent_by_attention
 from specc.plan.collective import DTYPE_BYTES, Collective
 from specc.plan.holding import local_sizes
 from specc.plan.tensor import loss_place
 from specc.program import model
-from specc.program.dims import names, size
 from specc.program.segments import cut
 from specc.program.walk import operands, roots
 from specc.vocabulary.find import find
@@ -33,15 +33,17 @@ SENT = {
 
 
 def exchanges(facts: Facts) -> Iterator[Collective]:
-    """What the ranks of the tensor split send each other."""
+    """What attention, and the ranks of the tensor split, send."""
     split = facts.layout.tensor
-    if split is None:
+    if split is None and not facts.layout.methods:
         return
-    walk = _Walk(facts, split)
+    walk = _Walk(facts)
     made = facts.model.block
     assert made is not None
     list(walk.block(facts.model, [False] * len(made.inputs), again=False, last=False))
     yield from walk.found
+    if split is None:
+        return
     yield from _loss(facts, split)
     if facts.summed:
         parameters = {p.name: p for p in facts.parameters}
@@ -56,7 +58,7 @@ def _loss(facts: Facts, split: TensorSplit) -> Iterator[Collective]:
     for term, settings in zip(training.loss, training.loss_settings, strict=True):
         if loss_place(term, split) != "classes":
             continue
-        tokens = prod(_whole_size(facts, entry) for entry in term.types[0].shape[:-1])
+        tokens = prod(data_size(facts, entry) for entry in term.types[0].shape[:-1])
         record = find("losses", term.function)
         again = 2 if record.chunk is not None and settings.get(record.chunk) else 1
         rows = 1 + 2 + bool(settings.get("smooth"))
@@ -66,20 +68,11 @@ def _loss(facts: Facts, split: TensorSplit) -> Iterator[Collective]:
         yield Collective("all_reduce", split.axes, "fp32", size_bytes, count, cause, split.rule)
 
 
-def _whole_size(facts: Facts, entry: tuple[tuple[object, ...], ...]) -> int:
-    """Elements of an entry on one rank, as far as axes of the data split it."""
-    whole = size(entry, facts.sizes)  # pyright: ignore[reportArgumentType]
-    for name in names(entry):  # pyright: ignore[reportArgumentType]
-        whole //= facts.mesh.degree(facts.layout.axes_of(name))
-    return whole
-
-
 @attrs.define
 class _Walk:
     """Goes through the model as forward does, and knows which values have gradients."""
 
     facts: Facts
-    split: TensorSplit
     found: list[Collective] = attrs.field(factory=list["Collective"])
 
     def block(
@@ -146,6 +139,9 @@ class _Walk:
             if value.index is not None:
                 child = child.children[getattr(value.index, "value", 0)]
             return self.apply(child, flags, again=again, last=at_end)
+        if isinstance(value, model.ApplyFunction) and value.function == "attention":
+            sent = sent_by_attention(self.facts, module, value, flags, repeated=again, ends=at_end)
+            self.found += sent
         if isinstance(value, model.Move):
             repeated = again and not at_end
             self.found += self.sent(module, value, has=flags[0], repeated=repeated)
@@ -167,9 +163,10 @@ class _Walk:
     def sent(
         self, module: Module, move: Move, *, has: bool, repeated: bool
     ) -> Iterator[Collective]:
-        if move.kind not in SENT:
+        split = self.facts.layout.tensor
+        if move.kind not in SENT or split is None:
             return
-        elements = prod(_whole_size(self.facts, entry) for entry in move.type.shape)
+        elements = prod(data_size(self.facts, entry) for entry in move.type.shape)
         dtype = module.precision.params
         size_bytes = elements * DTYPE_BYTES[dtype]
         forward, backward = SENT[move.kind]
@@ -178,12 +175,12 @@ class _Walk:
             if sent is not None and times:
                 yield Collective(
                     sent,
-                    self.split.axes,
+                    split.axes,
                     dtype,
                     size_bytes,
                     times * micro,
                     "values between parameters that are split",
-                    self.split.rule,
+                    split.rule,
                 )
 
 
@@ -217,7 +214,7 @@ def _ending(statements: Sequence[Statement]) -> tuple[Value, ...]:
                 value = left if plain and not _assigns(rest, right) else right
             case model.Ref() if _assigns(rest, value):
                 value = roots(rest.pop())[0]
-            case model.ApplyPart():
+            case model.ApplyPart() | model.ApplyFunction(function="attention"):
                 found.append(value)
                 value = None
             case _:

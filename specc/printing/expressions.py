@@ -72,7 +72,7 @@ class Expressions:
             case model.Cast(inner, kind):
                 return Code(
                     method(
-                        self.code(inner).inside(ATOM),
+                        self.code(inner).text,
                         CASTS.get(kind.dtype, f".to({DTYPES[kind.dtype]})"),
                     )
                 )
@@ -165,7 +165,7 @@ class Expressions:
         record = find("functions", value.function)
         settings = self.forward.function_settings(value)
         call = FunctionCall(
-            tuple(arguments), self._dims(value), settings, f"{self.forward.first_input}.device"
+            tuple(arguments), self._dims(value), settings, f"{self.forward.holder}.device"
         )
         method = self._method(value, record)
         if method is not None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.collectives import repeats
+from specc.plan.attention import repeats
 from specc.printing.context import CASTS, Context, group_name, literal
 from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
 from specc.program import model
-from specc.program.walk import reads, type_of
+from specc.program.walk import reads, type_of, values_of
 from specc.resolve.values import scalar_names
 from specc.vocabulary.find import find
 from specc.vocabulary.texts import method
@@ -33,6 +33,7 @@ class Forward:
             are views of other tensors.
 
     Attributes:
+        holder: name of a tensor whose device new ones take.
         lines: the body so far, without indentation.
         groups: axis products whose process groups the class needs, by attribute name.
         used_statics: constructor arguments that forward reads.
@@ -55,17 +56,17 @@ class Forward:
         self.is_sharded_root = is_sharded_root
         self.locals = Names(taken=set(context.externs.values()))
         self.inputs = [self.locals.of(name) for name, _ in self.block.inputs]
+        self.holder = self.inputs[0]
         self.lines: list[str] = []
         self.groups: dict[str, tuple[str, ...]] = {}
         self.used_statics: set[str] = set()
         self.expressions = Expressions(self)
         # by place: a call keeps it where the printer rearranges what is around it
-        self.settings = {call.span: found for call, found in module.calls.items()}
-
-    @property
-    def first_input(self) -> str:
-        """Name of the first input, whose device new tensors take."""
-        return self.inputs[0]
+        self.settings = {
+            value.span: module.calls[value]
+            for value in values_of(self.block.statements)
+            if isinstance(value, model.ApplyFunction) and value in module.calls
+        }
 
     @property
     def static_texts(self) -> dict[str, str]:

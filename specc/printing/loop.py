@@ -10,7 +10,7 @@ from specc.plan.tensor import WHOLE_TYPES, loss_place
 from specc.printing.batches import reads_files, source_lines
 from specc.printing.constants import seen
 from specc.printing.context import Context, group_name, literal
-from specc.printing.fit import fit
+from specc.printing.fit import fit, fit_body
 from specc.printing.values import has_dropout, loss_text, piece_text, value_names
 from specc.vocabulary.find import find
 
@@ -46,8 +46,7 @@ def train_lines(context: Context, tail: Tail | None) -> list[str]:
     body += [*_loss_lines(context, tail), *_backward(context), *_count(context, dynamic)]
     for line in body:
         lines.extend([" " * 12 + line] if line.startswith("#") else fit(line, 12))
-    lines += [f"        {line}" for line in _update(context, dynamic)]
-    return lines
+    return [*lines, *fit_body(_update(context, dynamic), 8)]
 
 
 def ignored(facts: Facts) -> str | None:
@@ -270,7 +269,7 @@ def _update(context: Context, dynamic: str | None) -> list[str]:
     constant = seen(context).name
     words = f'"step": step, "loss": {loss}, "grad_norm": norm, "lr": lr'
     words += f', "{constant.lower()}": {constant}'
-    return [*lines, *fit(f"yield {{{words}}}")]
+    return [*lines, f"yield {{{words}}}"]
 
 
 def _norm(parameters: str) -> str:

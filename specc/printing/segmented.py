@@ -53,22 +53,21 @@ def _method(
     read = reads(tuple(segment.statements))
     inputs = [name for name in dict.fromkeys(known) if name in read]
     outputs = [n for n in dict.fromkeys(_defined(segment.statements)) if n in reads(tuple(later))]
-    arguments = ", ".join(forward.locals.of(name) for name in inputs)
+    arguments = [forward.locals.of(name) for name in inputs]
+    forward.holder = arguments[0] if arguments else forward.inputs[0]
     lines = _printed(forward, segment.statements)
-    target = f"self.segment_{number}"
-    call = f"checkpoint({target}, {arguments}, use_reentrant=False)  # {place}"
+    forward.holder = forward.inputs[0]
+    words = ", ".join([f"self.segment_{number}", *arguments, "use_reentrant=False"])
+    head = f"def segment_{number}({', '.join(['self', *arguments])}):"
+    call = f"checkpoint({words})  # {place}"
     if isinstance(segment.statements[-1], model.Return):
-        return f"def segment_{number}(self, {arguments}):", fit_body(lines, 8), f"return {call}"
+        return head, fit_body(lines, 8), f"return {call}"
     results = ", ".join(forward.locals.of(name) for name in outputs)
     if lines[-1].startswith(f"{results} = ") and len(outputs) == 1:
         lines[-1] = f"return {lines[-1].removeprefix(f'{results} = ')}"
     else:
         lines.append(f"return {results}")
-    return (
-        f"def segment_{number}(self, {arguments}):",
-        fit_body(lines, 8),
-        f"{results} = {call}",
-    )
+    return head, fit_body(lines, 8), f"{results} = {call}"
 
 
 def _printed(forward: Forward, statements: list[model.Statement]) -> list[str]:

@@ -182,18 +182,14 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
     lines.extend(meshes)
     lines.append('    with torch.device("meta"):')
     tensor = facts.layout.tensor
-    apart = tensor.axes if tensor is not None else ()
-    split = f'{storage}["{"_".join(apart)}"]'
-    groups = ", ".join(
-        f"{split}.get_group()" if axes == apart else _group(axes) for axes in root.groups.values()
-    )
+    groups = ", ".join(_group(context, axes) for axes in root.groups.values())
     lines.append(f"        model = {root.name}({groups})")
     frozen = [p.name for p in facts.parameters if p.frozen]
     if frozen:
         lines.append("    freeze(model, FROZEN)")
     if tensor is not None:
-        place = context.place(tensor.rule)
-        lines.append(f"    split_parameters(model, {split}, SPLIT)  # {place}")
+        place, over = context.place(tensor.rule), "_".join(tensor.axes)
+        lines.append(f'    split_parameters(model, {storage}["{over}"], SPLIT)  # {place}')
     lines.extend(_compile_lines(context))
     if storage:
         lines.append(f"    shard(model, {_stored_over(context, storage)})")
@@ -201,51 +197,64 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
     return [*lines, "", "", *_build(context)]
 
 
-def _group(axes: tuple[str, ...]) -> str:
-    return f'mesh["{axes[0]}"].get_group()'
+def _group(context: Context, axes: tuple[str, ...]) -> str:
+    """The process group of an axis, or of a product of axes."""
+    name = "_".join(axes)
+    storage, mesh = _storage(context)
+    is_stored = len(axes) > 1 and (_joint_mesh(context, axes) == mesh)
+    if is_stored or _is_split_by(context, axes):
+        return f'{storage}["{name}"].get_group()'
+    return f'{name if len(axes) > 1 else "mesh"}["{name}"].get_group()'
+
+
+def _is_split_by(context: Context, axes: tuple[str, ...]) -> bool:
+    """Whether parameters are split over these axes, so that the mesh of storage has their group."""
+    tensor = context.facts.layout.tensor
+    return tensor is not None and axes == tensor.axes
 
 
 def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
     """Lines that make the meshes, and the name of the one that parameters are stored over."""
-    facts = context.facts
-    apart = list(facts.layout.tensor.axes) if facts.layout.tensor is not None else []
-    needs_mesh = any(list(axes) != apart for axes in root.groups.values())
-    names = [axis.name for axis in facts.mesh.axes]
-    base = f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
-    lines = [f"mesh = {base}"] if needs_mesh else []
-    storage = facts.layout.storage
-    if storage.kind == "ddp":
-        return [line for text in lines for line in fit(text, 4)], ""
-    uses = _uses(facts)
-    if (
-        storage.kind != "replicate"
-        and [n for use in uses for n in use] == names
-        and (max(map(len, uses)) == 1)
-    ):
-        name, text = "mesh", base  # each axis of the mesh has one use, so it serves for storage too
-    else:
-        name, text = "storage", _storage_mesh(context, names)
-    if not (name == "mesh" and needs_mesh):
-        lines.append(f"{name} = {text}")
-    return [line for text in lines for line in fit(text, 4)], name
+    groups = [axes for axes in root.groups.values() if not _is_split_by(context, axes)]
+    made = {"mesh": _base(context)} if any(len(axes) == 1 for axes in groups) else {}
+    name, text = _storage(context)
+    joint = [axes for axes in groups if len(axes) > 1 and _joint_mesh(context, axes) != text]
+    made |= {"_".join(axes): _joint_mesh(context, axes) for axes in joint}
+    made |= {name: text} if name else {}
+    return [line for key, value in made.items() for line in fit(f"{key} = {value}", 4)], name
 
 
-def _uses(facts: Facts) -> list[list[str]]:
-    """Axes that hold copies, that parameters are stored over, that split them by their dims."""
-    storage, tensor = facts.layout.storage, facts.layout.tensor
-    uses = [storage.replicate, storage.shard, tensor.axes if tensor is not None else ()]
-    return [list(axes) for axes in uses if axes]
+def _base(context: Context) -> str:
+    names = _axis_names(context)
+    return f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
+
+
+def _axis_names(context: Context) -> list[str]:
+    return [axis.name for axis in context.facts.mesh.axes]
+
+
+def _storage(context: Context) -> tuple[str, str]:
+    """Name and text of the mesh that parameters are stored over; none under DDP."""
+    if context.facts.layout.storage.kind == "ddp":
+        return "", ""
+    dims = _storage_dims(context.facts)
+    if [axes for _, axes in dims] == [[name] for name in _axis_names(context)]:
+        return "mesh", _base(context)  # each axis has one use, so its mesh serves for storage too
+    return "storage", _mesh_of(context, dims)
 
 
 def _storage_dims(facts: Facts) -> list[tuple[str, list[str]]]:
-    """Names of the dims of the mesh of storage, with the axes of each; none for one of size 1."""
+    """Names of the dims of the mesh of storage with the axes of each, none for one of size 1.
+
+    Copies come first, then what parameters are stored over, then what splits them by their dims.
+    """
     storage, tensor = facts.layout.storage, facts.layout.tensor
+    copies, shard = list(storage.replicate), list(storage.shard)
+    split = list(tensor.axes) if tensor is not None else []
     if storage.kind != "replicate":
-        return [("_".join(axes), axes) for axes in _uses(facts)]
-    copies = [("replicate", list(storage.replicate))] if storage.replicate else []
-    split = [("_".join(tensor.axes), list(tensor.axes))] if tensor is not None else []
-    alone: tuple[str, list[str]] = ("shard", [])
-    return [*copies, alone, *split]
+        return [("_".join(axes), axes) for axes in (copies, shard, split) if axes]
+    found = [("replicate", copies), ("shard", shard), ("_".join(split), split)]
+    return [(name, axes) for name, axes in found if axes or name == "shard"]
 
 
 def _stored_over(context: Context, storage: str) -> str:
@@ -257,8 +266,16 @@ def _stored_over(context: Context, storage: str) -> str:
     return f"{storage}[{_quoted(names).rstrip(',')}]"
 
 
-def _storage_mesh(context: Context, names: list[str]) -> str:
-    dims = _storage_dims(context.facts)
+def _joint_mesh(context: Context, axes: tuple[str, ...]) -> str:
+    """Text of the mesh in which a product of axes is one axis."""
+    others = [name for name in _axis_names(context) if name not in axes]
+    dims = [("_".join(part), part) for part in (others, list(axes)) if part]
+    return _mesh_of(context, dims)
+
+
+def _mesh_of(context: Context, dims: list[tuple[str, list[str]]]) -> str:
+    """Text of a mesh from the names of its dims and the axes of each."""
+    names = _axis_names(context)
     sizes = ", ".join(_product(axes) or "1" for _, axes in dims) + ("," if len(dims) == 1 else "")
     labels = _quoted([name for name, _ in dims])
     used = [name for _, axes in dims for name in axes]

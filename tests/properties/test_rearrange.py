@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from specc.printing.rearrange import rearranged
 from specc.program.dims import Entry, Shape, names
+from specc.program.model import ValueType
 
 if TYPE_CHECKING:
     from specc.printing.context import Context
@@ -70,7 +71,9 @@ def evaluated(
     sizes: dict[str, int], source: Shape, target: Shape, value: torch.Tensor
 ) -> torch.Tensor:
     """The value of the printed text."""
-    text = rearranged(cast("Context", Sizes(sizes)), "x", source, target)
+    text = rearranged(
+        cast("Context", Sizes(sizes)), "x", source, target, ValueType("float", target)
+    )
     return eval(text, {"x": value})  # noqa: S307  the text that is tested
 
 

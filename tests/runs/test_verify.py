@@ -16,6 +16,7 @@ from specc.runtime.observed import Training
 from specc.runtime.recorder import Collective as Sent
 from specc.runtime.verdict import judge
 from tests.repository import ROOT
+from tests.unit.check.specs import spec
 
 pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
@@ -61,6 +62,18 @@ def test_each_part_has_its_own_method(capfd: pytest.CaptureFixture[str]) -> None
     assert verify(spec, "--layout", "mixed", "--set", "mesh.cp=2", "--set", "S=32") == 0
     out, _ = capfd.readouterr()
     assert re.search(r"^dp=2 x cp=2 +4 .* 24 +the same$", out, re.MULTILINE)
+
+
+def test_a_method_acts_over_all_of_an_axis_with_sub_axes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rules = "cp: shard S via ulysses(heads, repeat_kv = true)\ndp: shard B\ncp: shard params"
+    path = tmp_path / "nested.spec"
+    path.write_text(spec(rules, "dp = 1, cp = rest { r = 2, u = rest }"))
+    assert verify(str(path), "--steps", "2", "--set", "depth=1", "--set", "B=2") == 0
+    out, _ = capfd.readouterr()
+    assert re.search(r"^dp=1 x r=1 x u=4 +4 .* 10 +the same$", out, re.MULTILINE), out
+    assert re.search(r"^dp=1 x r=2 x u=2 +4 .* 10 +the same$", out, re.MULTILINE), out
 
 
 def test_labels_that_do_not_count_are_counted_on_the_way(

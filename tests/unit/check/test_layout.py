@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from specc.check.layout import divisors
-from specc.check.placement import axes_of, local_sizes
 from specc.plan.collectives import collectives
+from specc.plan.tensor import axes_in
 from specc.program.dims import dim, product
+from specc.program.model import ValueType
 from tests.unit.check.specs import DIMS, MODEL, facts, findings, only, says, spec
 
 ULYSSES = "dp: shard B\ncp: shard S via ulysses(heads)"
@@ -41,11 +42,9 @@ def test_a_method_may_be_for_some_parts() -> None:
 
 
 def test_values_are_split_by_the_dims_in_their_entries() -> None:
-    found = facts(spec(ULYSSES, "dp = 2, cp = 2"))
-    splits = found.layout.splits
-    assert axes_of(product(dim("B"), dim("S")), splits) == ("dp", "cp")
-    shape = (dim("B"), dim("S"), product(dim("heads"), dim("hd")))
-    assert local_sizes(shape, splits, found.sizes, found.mesh) == (2, 4, 16)
+    layout = facts(spec(ULYSSES, "dp = 2, cp = 2")).layout
+    shape = (product(dim("B"), dim("S")), product(dim("heads"), dim("hd")))
+    assert axes_in(ValueType("float", shape), layout) == [("dp", "cp"), ()]
 
 
 def test_ranks_that_repeat_the_work_are_said() -> None:
@@ -165,8 +164,13 @@ def test_a_rule_that_does_not_hold_is_reported(
 @pytest.mark.parametrize(
     ("layout", "code", "at"),
     [
-        ("tp: shard heads, kv, ff, vocab else S", "E0490", "heads, kv, ff, vocab"),
-        ("tp: shard B else S", "E0490", "S"),
+        ("tp: shard B else S", "E0414", "S"),
+        ("tp: shard heads, kv, ff, vocab else ff", "E0414", "ff"),
+        ("tp: shard heads via ulysses(heads)", "E0402", "ulysses(heads)"),
+        ("tp: shard ff within blocks", "E0494", "blocks"),
+        ("tp: shard ff\ntp: replicate", "E0407", "replicate"),
+        ("tp: shard ff, B", "E0409", "B"),
+        ("tp: shard ff\ntp: shard params", "E0409", None),
         ("tp: shard S via ring(zigzag = true)", "E0291", "zigzag"),
         ("tp: stage blocks via pipeline(microbatches = 2)", "E0492", None),
         ("tp: shard params within blocks", "E0494", "blocks"),

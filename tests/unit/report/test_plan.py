@@ -67,7 +67,7 @@ def test_values_and_parameters_are_split_by_different_rules(longctx: Facts) -> N
     ids = longctx.training.fields[0]
     embed = next(p for p in longctx.parameters if p.name == "embed.weight")
 
-    assert value_shape(longctx, ids.type.shape) == "[B/dp, S/cp]"
+    assert value_shape(longctx, ids.type) == "[B/dp, S/cp]"
     assert parameter_shape(longctx, embed) == "[vocab/(dp*cp), d]"
 
 

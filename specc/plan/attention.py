@@ -1,0 +1,119 @@
+"""What an attention sends whose tokens are split, by the method that moves them."""
+
+from __future__ import annotations
+
+from math import lcm, prod
+from typing import TYPE_CHECKING
+
+from specc.plan.collective import DTYPE_BYTES, Collective
+from specc.plan.tensor import local_heads
+from specc.program.dims import dim, names, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from specc.plan.facts import Facts, Method, Module
+    from specc.program.dims import Entry
+    from specc.program.model import ApplyFunction
+
+
+def methods_of(facts: Facts, module: Module, call: ApplyFunction) -> tuple[Method, ...]:
+    """The methods that a call goes through."""
+    if call.function != "attention":
+        return ()
+    moved = call.dims.get("S")
+    found = (m for m in facts.layout.methods if moved == dim(m.dim) and m.acts_in(module.path))
+    return tuple(found)
+
+
+def sent_by_attention(
+    facts: Facts,
+    module: Module,
+    call: ApplyFunction,
+    has: Sequence[bool],
+    *,
+    repeated: bool,
+    ends: bool,
+) -> Iterator[Collective]:
+    """All that one attention sends in a step.
+
+    Args:
+        has: whether queries, keys and values have gradients.
+        repeated: whether its forward runs again in the backward pass.
+        ends: whether what runs again ends with it, so that what follows its arithmetic does not.
+    """
+    for method in methods_of(facts, module, call):
+        if method.name == "ring":
+            yield from _ring(facts, module, method, call, has=any(has), repeated=repeated)
+        else:
+            again = (repeated, repeated, repeated, repeated and not ends)
+            yield from _ulysses(facts, module, method, call, (*has, any(has)), again)
+
+
+def _ulysses(
+    facts: Facts,
+    module: Module,
+    method: Method,
+    call: ApplyFunction,
+    has: Sequence[bool],
+    again: Sequence[bool],
+) -> Iterator[Collective]:
+    """Queries, keys, values and the result, there and back."""
+    dtype = module.precision.params
+    tensors = (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F"))
+    for (letter, width), graded, repeated in zip(tensors, has, again, strict=True):
+        elements = _elements(facts, call, letter, width)
+        if letter == "K":
+            elements *= repeats(facts, call, method)
+        size_bytes = elements * DTYPE_BYTES[dtype]
+        count = (1 + repeated + graded) * facts.training.accumulate
+        yield Collective(
+            "all_to_all", method.axes, dtype, size_bytes, count, "attention", method.rule
+        )
+
+
+def _ring(
+    facts: Facts, module: Module, method: Method, call: ApplyFunction, *, has: bool, repeated: bool
+) -> Iterator[Collective]:
+    """Keys and values in every pass, one hop less than ranks; their gradients, in fp32, go home."""
+    ranks, micro = facts.mesh.degree(method.axes), facts.training.accumulate
+    dtype = module.precision.params
+    for width in ("E", "F"):
+        elements = _elements(facts, call, "K", width)
+        for kind, hops, cause in (
+            (dtype, (1 + repeated + has) * (ranks - 1), "attention"),
+            ("fp32", ranks * has, "gradients of attention"),
+        ):
+            size_bytes = elements * DTYPE_BYTES[kind]
+            count = hops * micro
+            if count:
+                yield Collective("send", method.axes, kind, size_bytes, count, cause, method.rule)
+
+
+def repeats(facts: Facts, call: ApplyFunction, method: Method) -> int:
+    """How many copies of each key head Ulysses makes, so that every rank has one."""
+    _, kv = heads_on_rank(facts, call)
+    return lcm(kv, facts.mesh.degree(method.axes)) // kv
+
+
+def heads_on_rank(facts: Facts, call: ApplyFunction) -> tuple[int, int]:
+    """Query and key heads of an attention on one rank, before a method moves them."""
+    split = facts.layout.tensor
+    degree = facts.mesh.degree(split.axes) if split is not None else 1
+    return local_heads(call, split, degree, facts.sizes)
+
+
+def _elements(facts: Facts, call: ApplyFunction, letter: str, width: str) -> int:
+    """Elements of the queries (`H`) or keys (`K`) of an attention on one rank."""
+    queries, keys = heads_on_rank(facts, call)
+    tokens = "S" if letter == "H" else "T"
+    others = prod(data_size(facts, call.dims[at]) for at in ("B", tokens, width))
+    return others * (queries if letter == "H" else keys)
+
+
+def data_size(facts: Facts, entry: Entry) -> int:
+    """Elements of an entry on one rank, as far as axes of the data split it."""
+    whole = size(entry, facts.sizes)
+    for name in names(entry):
+        whole //= facts.mesh.degree(facts.layout.axes_of(name))
+    return whole
