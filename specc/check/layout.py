@@ -191,7 +191,8 @@ class AxisReader:
                     "E0402", name.span, f"no tensor has the dim `{name.name}`", "nothing to split"
                 )
                 return
-            self._check_divides(name.name, axes, name.span)
+            alone = "or leave it out of the rule, which keeps it whole on every rank"
+            self._check_divides(name.name, axes, name.span, alone)
         if shard.within is not None and shard.via is None:
             self._refuse("E0494", shard.within.span, "splitting a dim inside some parts only")
         elif shard.via is not None:
@@ -279,7 +280,7 @@ class AxisReader:
         self._check_divides(dim, axes, found[-1][1])
         return Split(dim, axes, found[0][1])
 
-    def _check_divides(self, dim: str, axes: tuple[str, ...], span: Span) -> None:
+    def _check_divides(self, dim: str, axes: tuple[str, ...], span: Span, *helps: str) -> None:
         size, degree = self.sizes.get(dim, 0), self.mesh.degree(axes)
         if size % degree == 0:
             return
@@ -294,7 +295,8 @@ class AxisReader:
             f"{size} / {degree} = {size / degree:.6g}",
             also=[(self.program.dims[dim].span, f"{dim} is declared here")],
             helps=[
-                f"use {shown} = {' or '.join(map(str, near))}, or a `{dim}` that {degree} divides"
+                f"use {shown} = {' or '.join(map(str, near))}, or a `{dim}` that {degree} divides",
+                *helps,
             ],
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import lcm
 from typing import TYPE_CHECKING
 
-from specc.plan.tensor import changed, local_heads
+from specc.plan.tensor import changed, local_heads, splitting
 from specc.program import model
 from specc.program.dims import Entry, names, show
 from specc.program.walk import values_of
@@ -219,34 +219,43 @@ class Placement:
             return
         parts = self.mesh.degree(self.tensor.axes) if self.tensor is not None else 1
         heads_count, kv_count = local_heads(call, self.tensor, parts, self.sizes)
+        split = splitting(heads, self.tensor) if self.tensor is not None else None
+        per_rank = f" / {'*'.join(self.tensor.axes)}" if self.tensor is not None and split else ""
         repeats = method.settings.get("repeat_kv") is True
         if heads_count % degree:
-            self._report_heads(method, show(heads), heads_count, degree, ())
+            self._report_heads(method, show(heads), per_rank, heads_count, degree, ())
         elif kv_count % degree and not repeats:
             helps = [
                 "or `repeat_kv = true`, which gives every rank copies of the kv heads it needs"
             ]
-            self._report_heads(method, show(kv), kv_count, degree, helps)
+            self._report_heads(method, show(kv), per_rank, kv_count, degree, helps)
         elif kv_count % degree and heads_count % lcm(kv_count, degree):
-            self._report_heads(method, show(kv), kv_count, degree, ())
+            self._report_heads(method, show(kv), per_rank, kv_count, degree, ())
 
     def _report_heads(
-        self, method: Method, heads: str, count: int, degree: int, helps: Iterable[str]
+        self,
+        method: Method,
+        heads: str,
+        per_rank: str,
+        count: int,
+        degree: int,
+        helps: Iterable[str],
     ) -> None:
         shown = "*".join(method.axes)
         fitting = [n for n in range(1, degree) if count % n == 0]
         self.report.error(
             "E0410",
             method.rule,
-            f"Ulysses over `{shown}` = {degree} needs `{heads}` to divide: {count} / {degree}",
+            f"Ulysses over `{shown}` = {degree} needs `{heads}{per_rank}` to divide: "
+            f"{count} / {degree}",
             f"moves heads to `{shown}` inside attention()",
-            also=self._declared(heads, count),
+            also=self._declared(heads),
             helps=[f"use {shown} = {fitting[-1]}", *helps] if fitting else list(helps),
         )
 
-    def _declared(self, heads: str, count: int) -> list[tuple[Span, str]]:
+    def _declared(self, heads: str) -> list[tuple[Span, str]]:
         declared = self.program.dims.get(heads)
-        return [(declared.span, f"{count} heads")] if declared is not None else []
+        return [(declared.span, f"{self.sizes[heads]} heads")] if declared is not None else []
 
     def _report_whole(self, what: str, name: str, span: Span, *, can_move: bool) -> None:
         split = self.splits[name]

@@ -13,6 +13,7 @@ import attrs
 
 from specc.plan.flow import types_of
 from specc.plan.tensor import (
+    SEGMENTS,
     WHOLE,
     WHOLE_TYPES,
     changed,
@@ -379,6 +380,15 @@ class _Placing:
                 if out != WHOLE:
                     self.use(path, apart=True)
                     return attrs.evolve(value, arguments=(self._whole(argument, placed=placed),))
+                if into == SEGMENTS and len(what.dims["I"]) > 1:
+                    self.fault(
+                        "E0494",
+                        value.span,
+                        f"a Linear from segments side by side, `{show(what.dims['I'])}`, whose "
+                        f"weight `{self.axes}` splits is not built yet",
+                        "sums over all of them",
+                        "give each segment a Linear of its own, and add the results",
+                    )
                 if into != WHOLE:
                     inner = argument if placed else self.value(argument)
                     return self.row(path, attrs.evolve(value, arguments=(inner,)), what)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WHOLE_TYPES = ("i64", "bool")
 # How the weight of a Linear or Embedding lies.
-COLUMNS, ROWS, SEGMENTS, WHOLE = "columns", "rows", "segments", "whole"
+COLUMNS, SEGMENTS, WHOLE = "columns", "segments", "whole"
 
 
 # ------------------------------------------------------------------------------------- where

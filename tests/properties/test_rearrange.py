@@ -25,7 +25,7 @@ class Sizes:
 
     sizes: dict[str, int]
 
-    def local(self, entry: Entry) -> str:
+    def local(self, entry: Entry, _: ValueType) -> str:
         """Text of the size of an entry."""
         return str(prod(self.sizes[name] for name in names(entry)))
 

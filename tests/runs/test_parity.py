@@ -45,6 +45,19 @@ ALL = REPLICATE + PARAMS + DATA + HYBRID
 # Stages of ZeRO differ from the others by what they gather and reduce when.
 STAGES = [Mesh("grads", *WORLDS[1]), Mesh("grads", *WORLDS[4]), Mesh("optim", *WORLDS[1])]
 RING = [Mesh("ring", *world) for world in WORLDS[3:]]  # keys travel instead of heads
+TENSOR = [  # parameters split by their dims, alone and with everything else
+    *(Mesh(None, 2 * n, (("tp", 2), ("cp", n))) for n in (1, 2)),
+    *(Mesh("sp", *world) for world in ((2, (("tp", 2),)), (4, (("tp", 4),)), (4, (("tp", 2),)))),
+    *(Mesh("sp", n, (("tp", 2), ("cp", 2))) for n in (4, 8)),
+    *(Mesh("ring", *world) for world in ((4, (("tp", 4),)), (4, (("tp", 2), ("cp", 2))))),
+    Mesh("hsdp", 8, (("tp", 2), ("rep", 2))),
+    Mesh("hsdp", 4, (("tp", 2), ("cp", 2))),
+]
+FUSED = [
+    *(Mesh(layout, 4, (("tp", 2), ("cp", 2))) for layout in (None, "sp", "labels")),
+    Mesh("sp", 4, (("tp", 2),)),
+    Mesh("labels", 2, (("tp", 2),)),
+]
 COPIES = [  # ranks that repeat the work of others
     Mesh(layout, 4, (("same", 2), *more))
     for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
@@ -54,6 +67,8 @@ MESHES = {
     "llama": ALL + RING,
     "gpt": ALL + STAGES[1:] + RING[1:2],
     "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
+    "tensor": TENSOR,
+    "fused": FUSED,
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
 }
 CASES = [
