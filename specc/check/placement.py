@@ -45,9 +45,6 @@ def local_sizes(
     return tuple(size(entry, sizes) // mesh.degree(axes_of(entry, splits)) for entry in shape)
 
 
-NOT_IN_A_RING = ("window", "cap")
-
-
 class Placement:
     """Checks one layout's splits against every use of a split dim.
 
@@ -206,18 +203,9 @@ class Placement:
             checks[method.name](method, call)
 
     def _check_ring(self, method: Method, call: ApplyFunction) -> None:
-        """Whether keys are split as queries are, and the scores are plain."""
+        """Whether keys are split as queries are."""
         if call.dims["S"] != call.dims["T"]:
             self._report_whole(call.function, method.dim, call.span, can_move=False)
-        for setting in call.settings:
-            if setting.name in NOT_IN_A_RING and setting.expr.span.text != "none":
-                self.report.error(
-                    "E0494",
-                    setting.expr.span,
-                    f"`{setting.name}` of attention under `ring` is not built yet",
-                    also=[(method.rule, f"keys and values of `{method.dim}` travel")],
-                    helps=["use `via ulysses(heads)`"],
-                )
 
     def _check_ulysses(self, method: Method, call: ApplyFunction) -> None:
         """Whether Ulysses can give every rank whole heads, queries' and keys' alike."""

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from specc.plan.facts import Facts, Method, Module, Parameter, Unit
-    from specc.program.dims import Entry, Shape
+    from specc.program.dims import Entry
     from specc.source import Span
+    from specc.vocabulary.record import SettingValue
 
 DTYPE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 
@@ -152,52 +153,77 @@ def _moves(facts: Facts, module: Module, method: Method) -> Iterator[Collective]
     """What every attention moves, forward, recomputed and backward."""
     if module.block is None or not method.acts_in(module.path):
         return
-    times = _passes(facts, module) * facts.training.accumulate
-    for call in module.calls:
+    for call, settings in module.calls.items():
         if call.dims.get("S") != dim(method.dim) or call.function != "attention":
             continue
-        dtype = module.precision.params
         if method.name == "ring":
-            yield from _ring(facts, module, method, call.dims)
-            continue
-        for letters, width in (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F")):
-            shape = tuple(call.dims[letter] for letter in ("B", "S", letters, width))
-            elements = prod(_local(facts, entry) for entry in shape)
-            if letters == "K":
-                elements *= _repeats(facts, shape, method)
-            count = times
-            yield Collective(
-                "all_to_all",
-                method.axes,
-                dtype,
-                elements * DTYPE_BYTES[dtype],
-                count,
-                "attention",
-                method.rule,
-            )
+            yield from _ring(facts, module, method, call.dims, settings)
+        if method.name == "ulysses" or method.settings.get("zigzag"):
+            yield from _exchanges(facts, module, method, call.dims)
+
+
+def _exchanges(
+    facts: Facts, module: Module, method: Method, dims: Mapping[str, Entry]
+) -> Iterator[Collective]:
+    """Queries, keys and values change ranks before attention, and its results after it."""
+    count = _passes(facts, module) * facts.training.accumulate
+    dtype = module.precision.params
+    for letters in ("HE", "KE", "KF", "HF"):
+        size_bytes = _elements(facts, method, dims, letters) * DTYPE_BYTES[dtype]
+        yield Collective(
+            "all_to_all", method.axes, dtype, size_bytes, count, "attention", method.rule
+        )
 
 
 def _ring(
-    facts: Facts, module: Module, method: Method, dims: Mapping[str, Entry]
+    facts: Facts,
+    module: Module,
+    method: Method,
+    dims: Mapping[str, Entry],
+    settings: Mapping[str, SettingValue],
 ) -> Iterator[Collective]:
-    """Keys and values in every pass, one hop less than ranks; their gradients, in fp32, go home."""
-    ranks, micro = facts.mesh.degree(method.axes), facts.training.accumulate
-    passes = _passes(facts, module)
+    """Keys and values in every pass, as far as they are seen; their gradients, in fp32, home."""
+    passes, micro = _passes(facts, module), facts.training.accumulate
+    hops = _hops(facts, method, dims, settings.get("window"))
     dtype = module.precision.params
-    for width in ("E", "F"):
-        shape = tuple(dims[letter] for letter in ("B", "S", "K", width))
-        elements = prod(_local(facts, entry) for entry in shape)
-        for kind, hops, cause in (
-            (dtype, passes * (ranks - 1), "attention"),
-            ("fp32", ranks, "gradients of attention"),
+    for letters in ("KE", "KF"):
+        elements = _elements(facts, method, dims, letters)
+        for kind, count, cause in (
+            (dtype, passes * hops, "attention"),
+            ("fp32", hops + 1, "gradients of attention"),
         ):
             size_bytes = elements * DTYPE_BYTES[kind]
-            count = hops * micro
-            yield Collective("send", method.axes, kind, size_bytes, count, cause, method.rule)
+            if hops:
+                yield Collective(
+                    "send", method.axes, kind, size_bytes, count * micro, cause, method.rule
+                )
 
 
-def _repeats(facts: Facts, shape: Shape, method: Method) -> int:
-    heads, ranks = size(shape[2], facts.sizes), facts.mesh.degree(method.axes)
+def _hops(
+    facts: Facts, method: Method, dims: Mapping[str, Entry], window: SettingValue | None
+) -> int:
+    """How often keys are sent on: around the ring, or as far as a window reaches back.
+
+    In zigzag order the tokens before a rank's late half lie on the next rank, a whole round away.
+    """
+    ranks = facts.mesh.degree(method.axes)
+    if not isinstance(window, int) or method.settings.get("zigzag"):
+        return ranks - 1
+    piece = size(dims["S"], facts.sizes) // ranks
+    return min(ranks - 1, -(-(window - 1) // piece))
+
+
+def _elements(facts: Facts, method: Method, dims: Mapping[str, Entry], letters: str) -> int:
+    """Elements of a rank's queries or results (`HE`, `HF`), or keys or values (`KE`, `KF`)."""
+    elements = prod(_local(facts, dims[letter]) for letter in ("B", "S", *letters))
+    return elements * _repeats(facts, method, dims["K"]) if "K" in letters else elements
+
+
+def _repeats(facts: Facts, method: Method, keys: Entry) -> int:
+    """Copies of every key head, so that Ulysses can split them."""
+    if method.name != "ulysses":
+        return 1
+    heads, ranks = size(keys, facts.sizes), facts.mesh.degree(method.axes)
     return lcm(heads, ranks) // heads
 
 

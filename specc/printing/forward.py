@@ -224,10 +224,11 @@ class Forward:
         place = self.context.place(used.rule)
         construct = find("methods", used.name).construct
         if construct is not None:
+            order = ", in zigzag order" if used.settings.get("zigzag") else ""
             self.lines.append(
-                f"# Keys and values travel around {axis}, which splits {used.dim}.  {place}"
+                f"# Keys and values travel around {axis}, which splits {used.dim}{order}.  {place}"
             )
-            return construct(call, group)
+            return construct(call, group, used.settings)
         heads = used.settings["heads"]
         self.lines.append(
             f"# Inside attention {axis} splits {heads} instead of {used.dim}.  {place}"

@@ -1,5 +1,8 @@
 """Ring attention is attention over all tokens, whoever holds them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,6 +11,14 @@ from tests.runs import ring_jobs as jobs
 
 pytestmark = pytest.mark.run
 
+LIMITS: tuple[dict[str, Any], ...] = (
+    *({"window": window} for window in (2, 7, 12, 13, 14, 30, 1000)),  # a rank holds 12 tokens
+    {"cap": 0.7},
+    {"cap": 0.7, "causal": True},
+    {"cap": 0.7, "window": 14},
+)
+CAUSAL = tuple({**each, "causal": True} for each in ({}, *LIMITS) if "causal" not in each)
+
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("heads", "kv", "width"), [(4, 4, 8), (4, 2, 6), (3, 1, 8)])
@@ -15,10 +26,40 @@ pytestmark = pytest.mark.run
 def test_every_rank_has_its_piece(
     pool: Pool, world: int, heads: int, kv: int, width: int, causal: bool
 ) -> None:
-    for found in pool.run(jobs.pieces, heads, kv, width, causal, torch.float32, world=world):
+    settings = {"causal": causal}
+    for found in pool.run(jobs.pieces, heads, kv, width, torch.float32, settings, world=world):
         assert max(found.values()) < 2e-6, found
 
 
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+@pytest.mark.parametrize(("job", "limits"), [(jobs.ringed, LIMITS), (jobs.zigzagged, CAUSAL)])
+def test_every_rank_sees_what_its_limits_let_it(
+    pool: Pool, world: int, job: Callable[..., Any], limits: tuple[dict[str, Any], ...]
+) -> None:
+    for found in pool.run(job, limits, world=world):
+        off = {name: errors for name, errors in found.items() if max(errors.values()) > 2e-6}
+        assert off == {}
+        assert len(found) == len(limits)
+
+
 def test_lower_precision_keeps_its_sums_in_fp32(pool: Pool) -> None:
-    for found in pool.run(jobs.pieces, 4, 2, 8, True, torch.bfloat16, world=4):
+    for found in pool.run(jobs.pieces, 4, 2, 8, torch.bfloat16, {"causal": True}, world=4):
         assert max(found.values()) < 1e-2, found
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+def test_in_zigzag_order_each_rank_holds_an_early_and_a_late_half(pool: Pool, world: int) -> None:
+    for rank, (first, last) in enumerate(pool.run(jobs.halves, world=world)):
+        early, late = rank, 2 * world - 1 - rank
+        assert first == [early, early, late, late]
+        assert last == [1000 + half for half in first]
+
+
+@pytest.mark.parametrize("world", [2, 3, 4])
+def test_in_zigzag_order_all_ranks_have_the_same_work_in_every_hop(pool: Pool, world: int) -> None:
+    """Pairs of a query and a key whose scores are computed."""
+    by_rank = pool.run(jobs.work, world=world)
+    assert all(rank == by_rank[0] for rank in by_rank)
+    own, *others = by_rank[0]
+    assert set(others) == {jobs.PIECE**2 // 2}
+    assert own <= jobs.PIECE**2
