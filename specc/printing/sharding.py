@@ -193,16 +193,22 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
 
 
 def _group(axes: tuple[str, ...]) -> str:
-    return f'mesh["{axes[0]}"].get_group()'
+    """Process group of an axis, or of a product of axes, which has a mesh of its own."""
+    name = "_".join(axes)
+    return f'{"mesh" if len(axes) == 1 else f"{name}_mesh"}["{name}"].get_group()'
 
 
 def _meshes(context: Context, root: ClassText) -> tuple[list[str], str]:
     """Lines that make the meshes, and the name of the one that parameters are stored over."""
-    needs_mesh = bool(root.groups)
+    needs_mesh = any(len(axes) == 1 for axes in root.groups.values())
     facts = context.facts
     names = [axis.name for axis in facts.mesh.axes]
     base = f"init_device_mesh(DEVICE, ({_sizes(names)}), mesh_dim_names=({_quoted(names)}))"
     lines = [f"mesh = {base}"] if needs_mesh else []
+    for axes in root.groups.values():
+        if len(axes) > 1:
+            others = [name for name in names if name not in axes]
+            lines.append(f"{'_'.join(axes)}_mesh = {_storage_mesh(names, others, list(axes))}")
     storage = facts.layout.storage
     if storage.kind == "ddp":
         return [line for text in lines for line in fit(text, 4)], ""
