@@ -186,13 +186,9 @@ class Placement:
         found: dict[Method, None] = {}
         for path in paths:
             serving = [
-                method
-                for method in self.methods
-                if method.dim == dim
-                and method.axes == self.splits[dim].axes
-                and method.acts_in(path)
+                method for method in self.methods if method.dim == dim and method.acts_in(path)
             ]
-            if not serving:
+            if {axis for each in serving for axis in each.axes} != set(self.splits[dim].axes):
                 return []
             found |= dict.fromkeys(serving)
         return list(found)

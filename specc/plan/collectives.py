@@ -169,7 +169,7 @@ def _exchanges(
     count = _passes(facts, module) * facts.training.accumulate
     dtype = module.precision.params
     for letters in ("HE", "KE", "KF", "HF"):
-        size_bytes = _elements(facts, method, dims, letters) * DTYPE_BYTES[dtype]
+        size_bytes = _elements(facts, module, dims, letters) * DTYPE_BYTES[dtype]
         yield Collective(
             "all_to_all", method.axes, dtype, size_bytes, count, "attention", method.rule
         )
@@ -187,7 +187,7 @@ def _ring(
     hops = _hops(facts, method, dims, settings.get("window"))
     dtype = module.precision.params
     for letters in ("KE", "KF"):
-        elements = _elements(facts, method, dims, letters)
+        elements = _elements(facts, module, dims, letters)
         for kind, count, cause in (
             (dtype, passes * hops, "attention"),
             ("fp32", hops + 1, "gradients of attention"),
@@ -213,18 +213,21 @@ def _hops(
     return min(ranks - 1, -(-(window - 1) // piece))
 
 
-def _elements(facts: Facts, method: Method, dims: Mapping[str, Entry], letters: str) -> int:
+def _elements(facts: Facts, module: Module, dims: Mapping[str, Entry], letters: str) -> int:
     """Elements of a rank's queries or results (`HE`, `HF`), or keys or values (`KE`, `KF`)."""
     elements = prod(_local(facts, dims[letter]) for letter in ("B", "S", *letters))
-    return elements * _repeats(facts, method, dims["K"]) if "K" in letters else elements
+    return elements * _repeats(facts, module, dims) if "K" in letters else elements
 
 
-def _repeats(facts: Facts, method: Method, keys: Entry) -> int:
-    """Copies of every key head, so that Ulysses can split them."""
-    if method.name != "ulysses":
-        return 1
-    heads, ranks = size(keys, facts.sizes), facts.mesh.degree(method.axes)
-    return lcm(heads, ranks) // heads
+def _repeats(facts: Facts, module: Module, dims: Mapping[str, Entry]) -> int:
+    """Copies of every key head, so that Ulysses can split them; a ring inside has them, too."""
+    heads = size(dims["K"], facts.sizes)
+    ranks = (
+        facts.mesh.degree(method.axes)
+        for method in facts.layout.methods
+        if method.name == "ulysses" and dim(method.dim) == dims["S"] and method.acts_in(module.path)
+    )
+    return lcm(heads, *ranks) // heads
 
 
 def _local(facts: Facts, entry: Entry) -> int:

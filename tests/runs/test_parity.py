@@ -49,10 +49,9 @@ COPIES = [  # ranks that repeat the work of others
     Mesh(layout, 4, (("same", 2), *more))
     for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
 ]
-ZIGZAG = [Mesh("zigzag", *world) for world in WORLDS[4:]]
 MESHES = {
     "tiny": REPLICATE + PARAMS + HYBRID + STAGES[:1],
-    "llama": ALL + RING + ZIGZAG,
+    "llama": ALL + RING,
     "gpt": ALL + STAGES[1:] + RING[1:2],
     "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],

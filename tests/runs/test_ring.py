@@ -6,8 +6,17 @@ from typing import Any
 import pytest
 import torch
 
+from specc.check.mesh import axis_sizes
+from specc.emit.link import run_text
+from specc.plan.collectives import collectives
+from specc.plan.exact import exact
+from specc.plan.facts import Facts
+from specc.printing.text import print_text
+from specc.runtime.observed import Training
 from specc.runtime.pool import Pool
+from specc.runtime.verdict import judge
 from tests.runs import ring_jobs as jobs
+from tests.runs.parity import TIMEOUT_S, Mesh, spec
 
 pytestmark = pytest.mark.run
 
@@ -63,3 +72,39 @@ def test_in_zigzag_order_all_ranks_have_the_same_work_in_every_hop(pool: Pool, w
     own, *others = by_rank[0]
     assert set(others) == {jobs.PIECE**2 // 2}
     assert own <= jobs.PIECE**2
+
+
+ONE = Mesh(None, 1)
+MESHES = [
+    ("llama", Mesh("zigzag", 4, (("cp", 2),))),
+    ("llama", Mesh("zigzag", 4, (("cp", 4),))),
+    ("local", Mesh(None, 4, (("cp", 4), ("r", 4), ("u", 1)))),
+    ("local", Mesh(None, 4, (("cp", 4), ("r", 2), ("u", 2)))),
+    ("local", Mesh("mixed", 4, (("cp", 4), ("r", 2), ("u", 2)))),
+    ("local", Mesh("product", 4, (("cp", 4), ("r", 2), ("u", 2)))),
+]
+
+
+def observed(pool: Pool, name: str, mesh: Mesh) -> tuple[list[Training], Facts]:
+    """What each rank of a mesh does in two steps, and the plan."""
+    facts = exact(spec(name, mesh).facts())
+    text = run_text(print_text(facts))
+    arguments = (text, name, 2, axis_sizes(facts.mesh), name)
+    job = "specc.runtime.observed:observe"
+    return pool.run(job, *arguments, world=mesh.world, timeout_s=TIMEOUT_S), facts
+
+
+@pytest.fixture(scope="module")
+def one_rank(pool: Pool) -> dict[str, Training]:
+    """Each spec trained by one rank."""
+    return {name: observed(pool, name, ONE)[0][0] for name in ("llama", "local")}
+
+
+@pytest.mark.parametrize(("name", "mesh"), MESHES, ids=str)
+def test_a_mesh_trains_what_one_rank_trains_and_sends_what_the_plan_says(
+    pool: Pool, one_rank: dict[str, Training], name: str, mesh: Mesh
+) -> None:
+    found, facts = observed(pool, name, mesh)
+    verdict = judge(found, one_rank[name], collectives(facts), axis_sizes(facts.mesh))
+    assert verdict.faults == ()
+    assert verdict.calls

@@ -352,6 +352,39 @@ def test_zigzag_needs_two_halves_for_each_rank() -> None:
     assert "16 divides, or leave `zigzag` out" in finding.helps[0].text
 
 
+GRID = "dp = 1, cp = 4 { r = 2, u = 2 }"
+BOTH = "dp: shard B\nr: shard S via ring\nu: shard S via ulysses(heads)"
+
+
+def test_a_ring_of_groups_of_ulysses() -> None:
+    found = facts(spec(BOTH, GRID))
+    assert [method.axes for method in found.layout.methods] == [("r",), ("u",)]
+    moved = {(one.kind, one.axes) for one in collectives(found) if one.cause == "attention"}
+    assert moved == {("send", ("r",)), ("all_to_all", ("u",))}
+
+
+def test_the_ring_lies_outside_of_ulysses() -> None:
+    """Where `u` is the outer one, its ranks hold pieces of `S` that are no neighbours."""
+    finding = only(findings(spec(BOTH, "dp = 1, cp = 4 { u = 2, r = 2 }")), "E0420")
+    assert finding.title == "Ulysses over `u` gathers scattered pieces of `S`: `r` is inside"
+    assert [label.span.text for label in finding.labels] == ["ulysses(heads)", "ring"]
+    assert finding.helps[0].text == "put `r` before `u` in the mesh, or swap the two methods"
+
+
+@pytest.mark.parametrize(
+    ("layout", "code"),
+    [
+        ("r: shard S via ring\nu: shard S via ring", "E0407"),
+        ("r: shard S via ulysses(heads)\nu: shard S via ulysses(heads)", "E0407"),
+        ("cp: shard S via ring\nu: shard S via ulysses(heads)", "E0407"),
+        ("r: shard S via ring\nu: shard S", "E0410"),
+        ("r: shard S via ring within blocks[0]\nu: shard S via ulysses(heads)", "E0410"),
+    ],
+)
+def test_methods_share_a_dim_only_where_they_complete_each_other(layout: str, code: str) -> None:
+    assert only(findings(spec(f"dp: shard B\n{layout}", GRID)), code)
+
+
 def test_no_whole_graph_is_compiled_around_the_ring() -> None:
     text = spec(RING + "\ncompile each Block { fullgraph = true }", "dp = 2, cp = 2")
     assert only(findings(text), "E0494").title == "one graph around `ring` is not built yet"

@@ -12,6 +12,11 @@ SPEC = Path(__file__).parents[2] / "cases" / "parity" / "local.spec"
 @pytest.mark.parametrize(
     ("layout", "mesh", "model"),
     [
+        (
+            None,
+            'mesh = init_device_mesh(DEVICE, (DP, R, U), mesh_dim_names=("dp", "r", "u"))',
+            'model = Local(mesh["u"].get_group(), mesh["r"].get_group())',
+        ),
         (  # a group of all axes of the product, where it once was one of the first axis alone
             "product",
             'r_u_mesh = init_device_mesh(DEVICE, (DP, R * U), mesh_dim_names=("dp", "r_u"))',
