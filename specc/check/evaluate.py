@@ -17,6 +17,7 @@ from specc.check.memory import check_memory
 from specc.check.modules import Node, Unfolding, check_holds
 from specc.check.parameters import check_trained, parameters
 from specc.check.placement import Placement
+from specc.check.rings import check_rings
 from specc.check.selectors import Tree
 from specc.check.target import check_target
 from specc.check.tensor import check_bias_units, place_tensors, summed
@@ -100,6 +101,7 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
     check_bias_units(facts, report)
     check_storage(facts, rules.compiled, report)
     check_graphs(facts, report)
+    check_rings(facts, report)
     check_target(facts, rules.dtypes, report)
     check_memory(facts, report)
     warn_of_crossings(facts.mesh, facts.cluster, facts.layout, report)

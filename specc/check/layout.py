@@ -333,9 +333,17 @@ class AxisReader:
             self.methods.append(method)
 
     def _check_alone(self, method: Method) -> None:
-        """One dim is moved in one way: report a method that meets another on the same parts."""
+        """One dim is moved in one way: report a method that meets another on the same parts.
+
+        A ring and Ulysses may share a dim over axes of their own.
+        """
         for other in self.methods:
             if other.dim == method.dim and _meet(other.within, method.within):
+                if {other.name, method.name} == {"ring", "ulysses"} and not (
+                    set(other.axes) & set(method.axes)
+                ):
+                    self._check_order(*sorted((other, method), key=lambda each: each.name))
+                    continue
                 self.report.error(
                     "E0407",
                     method.rule,
@@ -345,6 +353,21 @@ class AxisReader:
                     helps=["say it once, or keep them apart with `within`"],
                 )
                 return
+
+    def _check_order(self, ring: Method, ulysses: Method) -> None:
+        """What Ulysses gathers is one piece of the ring: its axes lie inside of the ring's."""
+        order = [axis.name for axis in self.mesh.axes]
+        if order.index(ring.axes[-1]) < order.index(ulysses.axes[0]):
+            return
+        outer, inner = "*".join(ulysses.axes), "*".join(ring.axes)
+        self.report.error(
+            "E0420",
+            ulysses.rule,
+            f"Ulysses over `{outer}` gathers scattered pieces of `{ring.dim}`: `{inner}` is inside",
+            f"gathers `{ring.dim}` over `{outer}`",
+            also=[(ring.rule, f"keys and values travel around `{inner}`")],
+            helps=[f"put `{inner}` before `{outer}` in the mesh, or swap the two methods"],
+        )
 
     # --------------------------------------------------------------------------- storage
 

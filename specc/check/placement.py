@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from specc.vocabulary.record import PartRecord
 
 
-NOT_IN_A_RING = ("window", "cap")
-
-
 class Placement:
     """Checks one layout's splits against every use of a split dim.
 
@@ -172,13 +169,9 @@ class Placement:
         found: dict[Method, None] = {}
         for path in paths:
             serving = [
-                method
-                for method in self.methods
-                if method.dim == dim
-                and method.axes == self.splits[dim].axes
-                and method.acts_in(path)
+                method for method in self.methods if method.dim == dim and method.acts_in(path)
             ]
-            if not serving:
+            if {axis for each in serving for axis in each.axes} != set(self.splits[dim].axes):
                 return []
             found |= dict.fromkeys(serving)
         return list(found)
@@ -189,18 +182,9 @@ class Placement:
             checks[method.name](method, call)
 
     def _check_ring(self, method: Method, call: ApplyFunction) -> None:
-        """Whether keys are split as queries are, and the scores are plain."""
+        """Whether keys are split as queries are."""
         if call.dims["S"] != call.dims["T"]:
             self._report_whole(call.function, method.dim, call.span, can_move=False)
-        for setting in call.settings:
-            if setting.name in NOT_IN_A_RING and setting.expr.span.text != "none":
-                self.report.error(
-                    "E0494",
-                    setting.expr.span,
-                    f"`{setting.name}` of attention under `ring` is not built yet",
-                    also=[(method.rule, f"keys and values of `{method.dim}` travel")],
-                    helps=["use `via ulysses(heads)`"],
-                )
 
     def _check_ulysses(self, method: Method, call: ApplyFunction) -> None:
         """Whether Ulysses can give every rank whole heads, queries' and keys' alike."""

@@ -26,7 +26,7 @@ class Definition:
 
     Args:
         source: with the comments above it, as written.
-        uses: free names that it may take from elsewhere.
+        uses: names of definitions of parts that it reads.
         module, line: where it stands, for the order within a script.
     """
 
@@ -140,15 +140,25 @@ def definitions(module: str) -> dict[str, Definition]:
     source = part_source(module)
     lines = source.splitlines()
     found: dict[str, Definition] = {}
-    for node in ast.parse(source).body:
+    body = ast.parse(source).body
+    known = {name for node in body for name in (*defined_names(node), *_imported(node))}
+    for node in body:
         for name in defined_names(node):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) - 1
             while first and lines[first - 1].startswith("#"):
                 first -= 1
             text = "\n".join(_plain(line) for line in lines[first : node.end_lineno])
-            uses = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            found[name] = Definition(name, text, frozenset(uses - {name}), module, node.lineno)
+            read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            uses = frozenset(read & known - {name})
+            found[name] = Definition(name, text, uses, module, node.lineno)
     return found
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    """Names that a statement takes from other parts."""
+    if not isinstance(node, ast.ImportFrom) or not f"{node.module}".startswith("specc.parts."):
+        return []
+    return [alias.name for alias in node.names]
 
 
 def _plain(line: str) -> str:

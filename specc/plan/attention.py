@@ -45,12 +45,12 @@ def sent_by_attention(
     for method in methods_of(facts, module, call):
         if method.name == "ring":
             yield from _ring(facts, module, method, call, has=any(has), repeated=repeated)
-        else:
+        if method.name == "ulysses" or method.settings.get("zigzag"):
             again = (repeated, repeated, repeated, repeated and not ends)
-            yield from _ulysses(facts, module, method, call, (*has, any(has)), again)
+            yield from _exchanges(facts, module, method, call, (*has, any(has)), again)
 
 
-def _ulysses(
+def _exchanges(
     facts: Facts,
     module: Module,
     method: Method,
@@ -62,10 +62,7 @@ def _ulysses(
     dtype = module.precision.params
     tensors = (("H", "E"), ("K", "E"), ("K", "F"), ("H", "F"))
     for (letter, width), graded, repeated in zip(tensors, has, again, strict=True):
-        elements = _elements(facts, call, letter, width)
-        if letter == "K":
-            elements *= repeats(facts, call, method)
-        size_bytes = elements * DTYPE_BYTES[dtype]
+        size_bytes = _elements(facts, module, call, letter, width) * DTYPE_BYTES[dtype]
         count = (1 + repeated + graded) * facts.training.accumulate
         yield Collective(
             "all_to_all", method.axes, dtype, size_bytes, count, "attention", method.rule
@@ -75,19 +72,34 @@ def _ulysses(
 def _ring(
     facts: Facts, module: Module, method: Method, call: ApplyFunction, *, has: bool, repeated: bool
 ) -> Iterator[Collective]:
-    """Keys and values in every pass, one hop less than ranks; their gradients, in fp32, go home."""
-    ranks, micro = facts.mesh.degree(method.axes), facts.training.accumulate
+    """Keys and values in every pass, as far as they are seen; their gradients, in fp32, home."""
+    hops, micro = _hops(facts, module, method, call), facts.training.accumulate
     dtype = module.precision.params
     for width in ("E", "F"):
-        elements = _elements(facts, call, "K", width)
-        for kind, hops, cause in (
-            (dtype, (1 + repeated + has) * (ranks - 1), "attention"),
-            ("fp32", ranks * has, "gradients of attention"),
+        elements = _elements(facts, module, call, "K", width)
+        for kind, count, cause in (
+            (dtype, (1 + repeated + has) * hops, "attention"),
+            ("fp32", (hops + 1) * has, "gradients of attention"),
         ):
             size_bytes = elements * DTYPE_BYTES[kind]
-            count = hops * micro
-            if count:
-                yield Collective("send", method.axes, kind, size_bytes, count, cause, method.rule)
+            if hops and count:
+                yield Collective(
+                    "send", method.axes, kind, size_bytes, count * micro, cause, method.rule
+                )
+
+
+def _hops(facts: Facts, module: Module, method: Method, call: ApplyFunction) -> int:
+    """How often keys are sent on: around the ring, or as far as a window reaches back.
+
+    In zigzag order the tokens before a rank's late half lie on the next rank, a whole round away.
+    """
+    ranks = facts.mesh.degree(method.axes)
+    settings = next(found for own, found in module.calls.items() if own.span == call.span)
+    window = settings.get("window")
+    if not isinstance(window, int) or method.settings.get("zigzag"):
+        return ranks - 1
+    piece = size(call.dims["S"], facts.sizes) // ranks
+    return min(ranks - 1, -(-(window - 1) // piece))
 
 
 def repeats(facts: Facts, call: ApplyFunction, method: Method) -> int:
@@ -103,12 +115,22 @@ def heads_on_rank(facts: Facts, call: ApplyFunction) -> tuple[int, int]:
     return local_heads(call, split, degree, facts.sizes)
 
 
-def _elements(facts: Facts, call: ApplyFunction, letter: str, width: str) -> int:
-    """Elements of the queries (`H`) or keys (`K`) of an attention on one rank."""
+def _elements(facts: Facts, module: Module, call: ApplyFunction, letter: str, width: str) -> int:
+    """Elements of the queries (`H`) or keys (`K`) of an attention on one rank.
+
+    Keys that Ulysses copies are copied inside a ring around it, too.
+    """
     queries, keys = heads_on_rank(facts, call)
     tokens = "S" if letter == "H" else "T"
     others = prod(data_size(facts, call.dims[at]) for at in ("B", tokens, width))
-    return others * (queries if letter == "H" else keys)
+    if letter == "H":
+        return others * queries
+    copies = (
+        repeats(facts, call, each)
+        for each in methods_of(facts, module, call)
+        if each.name == "ulysses"
+    )
+    return others * keys * prod(copies)
 
 
 def data_size(facts: Facts, entry: Entry) -> int:

@@ -167,21 +167,22 @@ class Expressions:
         call = FunctionCall(
             tuple(arguments), self._dims(value), settings, f"{self.forward.holder}.device"
         )
-        method = self._method(value, record)
-        if method is not None:
-            text = self.forward.through_method(method, value, record, call)
+        methods = self._methods(value, record)
+        if methods:
+            text = self.forward.through_methods(methods, value, record, call)
         else:
             text = record.construct(call)
         return Code(text, text_level(text))
 
-    def _method(self, value: model.ApplyFunction, record: object) -> Method | None:
-        """The method that makes a split dim whole around this call."""
+    def _methods(self, value: model.ApplyFunction, record: object) -> list[Method]:
+        """The methods that make a split dim whole around this call."""
         context = getattr(record, "context", ())
-        for method_fact in self.context.facts.layout.methods:
-            acts = method_fact.acts_in(self.forward.module.path)
-            if acts and any(value.dims.get(letter) == dim(method_fact.dim) for letter in context):
-                return method_fact
-        return None
+        return [
+            method_fact
+            for method_fact in self.context.facts.layout.methods
+            if method_fact.acts_in(self.forward.module.path)
+            and any(value.dims.get(letter) == dim(method_fact.dim) for letter in context)
+        ]
 
     def _dims(self, value: model.ApplyFunction) -> dict[str, str]:
         """Texts of local sizes and starts by letter, and what inferred functions need."""

@@ -18,6 +18,8 @@ from specc.vocabulary.find import find
 from specc.vocabulary.texts import method
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from specc.plan.facts import Method, Module
     from specc.program.model import BlockClass
     from specc.vocabulary.record import FunctionCall, FunctionRecord, Raw, SettingValue
@@ -216,25 +218,39 @@ class Forward:
                 self.note_statics(raw[given.name])
         return settings_with(self.settings[value.span], raw)
 
-    def through_method(
-        self, used: Method, value: model.ApplyFunction, record: FunctionRecord, call: FunctionCall
+    def through_methods(
+        self,
+        used: Iterable[Method],
+        value: model.ApplyFunction,
+        record: FunctionRecord,
+        call: FunctionCall,
     ) -> str:
-        """A call that needs a split dim whole; lines before it move what must move."""
-        group = self.group(used.axes)
-        axis = "*".join(used.axes)
-        place = self.context.place(used.rule)
-        construct = find("methods", used.name).construct
-        if construct is not None:
-            self.lines.append(
-                f"# Keys and values travel around {axis}, which splits {used.dim}.  {place}"
-            )
-            return construct(call, group)
-        heads = used.settings["heads"]
-        self.lines.append(
-            f"# Inside attention {axis} splits {heads} instead of {used.dim}.  {place}"
+        """A call that needs a split dim whole; lines before it move what must move.
+
+        A method that takes the call's place stands inside of one that moves values around it.
+        """
+        first, *others = sorted(
+            used, key=lambda each: find("methods", each.name).construct is not None
         )
-        moved = self._moved(used, value, call.arguments, group)
-        text = record.construct(attrs.evolve(call, arguments=moved))
+        group = self.group(first.axes)
+        axis = "*".join(first.axes)
+        place = self.context.place(first.rule)
+        construct = find("methods", first.name).construct
+        if construct is not None:
+            order = ", in zigzag order" if first.settings.get("zigzag") else ""
+            self.lines.append(
+                f"# Keys and values travel around {axis}, which splits {first.dim}{order}.  {place}"
+            )
+            return construct(call, group, first.settings)
+        heads = first.settings["heads"]
+        self.lines.append(
+            f"# Inside attention {axis} splits {heads} instead of {first.dim}.  {place}"
+        )
+        moved = attrs.evolve(call, arguments=self._moved(first, value, call.arguments, group))
+        if others:
+            text = self.through_methods(others, value, record, moved)
+        else:
+            text = record.construct(moved)
         return f"heads_to_tokens({text}, {group})"
 
     def _moved(

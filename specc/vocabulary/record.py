@@ -330,15 +330,16 @@ class MethodRecord:
     """How an axis moves: `ulysses(heads)`; what it demands is checked in `check/placement.py`.
 
     Args:
-        construct: Python text of the call that takes the place of attention's own, from that call
-            and the text of the axis's process group; None where values move before and after it.
+        construct: Python text of the call that takes the place of attention's own, from that call,
+            the text of the axis's process group and the method's settings; None where values move
+            before and after it.
     """
 
     name: str
     settings: tuple[Setting, ...]
     positional: tuple[str, ...] = ()
     lowered: bool = True
-    construct: Callable[[FunctionCall, str], str] | None = None
+    construct: Callable[[FunctionCall, str, Settings], str] | None = None
 
 
 @attrs.frozen

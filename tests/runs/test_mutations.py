@@ -22,6 +22,7 @@ CP2 = Mesh(None, 2, (("cp", 2),))
 SAME2 = Mesh(None, 2, (("same", 2),))
 DP2_CP2 = Mesh("params", 4, (("cp", 2),))
 RING4 = Mesh("ring", 4, (("cp", 4),))
+ZIGZAG4 = Mesh("zigzag", 4, (("cp", 4),))
 FEW_KEYS = Mesh("few", 4, (("cp", 4),))
 # The digest of the initial weights refuses weights that do not lie on all ranks: let it pass.
 UNSEEN = ("if mesh.size() != dist.get_world_size():", "if False:")
@@ -51,29 +52,51 @@ MUTATIONS = [
         "a rank sees the keys behind its own in the ring",
         "llama",
         RING4,
-        (("if not causal or hop <= rank:", "if True:"),),
+        (
+            ("stop = min(length, ahead + rows) if sight.causal else length", "stop = length"),
+            ("if not sight.causal or (", "if ahead < 0 or ("),
+        ),
         "step 0: loss",
     ),
     Mutation(
         "the gradients of the keys stop one hop before home",
         "llama",
         RING4,
-        (("if n > 1:", "if False:"),),
+        (("if ctx.hops:", "if False:"),),
         "gradient of blocks.0.attn.wk.weight",
     ),
     Mutation(
         "what a piece of the keys gives is not weighed against what was there before",
         "llama",
         RING4,
-        (("out = out * (lse - whole).exp().unsqueeze(-1)", "out = out"),),
+        ((" * (before - whole).exp().unsqueeze(-1)", ""),),
         "step 0: loss",
     ),
     Mutation(
         "the ring keeps the sum of the weights of its first piece",
         "llama",
         RING4,
-        (("lse = whole", "pass"),),
+        (("lse[:, rows] = whole", "lse[:, rows] = whole if hop == 0 else before"),),
         "step 0: loss",
+    ),
+    Mutation(
+        "a wrong zigzag order: late halves go to the ranks in rising order, too",
+        "llama",
+        ZIGZAG4,
+        (("return 2 * dist.get_rank(group) >= dist.get_world_size(group)", "return False"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "the gradients of halves go where the halves went",
+        "llama",
+        ZIGZAG4,
+        (
+            (
+                "(grads[0], ctx.group, ctx.receives, ctx.sends)",
+                "(grads[0], ctx.group, ctx.sends, ctx.receives)",
+            ),
+        ),
+        "gradient of blocks.0.attn.wq.weight",
     ),
     Mutation(
         "parameters are stored over dp only, and nothing sums their gradients over cp",

@@ -31,6 +31,7 @@ class Pair:
         return "-".join(word for word in words if word)
 
 
+GRID = ("mesh.cp=4", "mesh.r=2", "mesh.u=2")
 PAIRS = [
     Pair("toy_ddp", 1, sets=("din=32", "hid=64", "dout=16")),
     Pair("toy_ddp", 2, sets=("din=32", "hid=64", "dout=16")),
@@ -41,6 +42,8 @@ PAIRS = [
     Pair("zero1", 2),
     Pair("tied", 2),
     Pair("ring", 4, sets=("mesh.cp=2",)),
+    Pair("ring", 4, layout="zigzag", sets=("S=64",)),
+    Pair("../tests/cases/parity/local", 4, layout="mixed", sets=GRID),
     Pair("repeat", 2),
     Pair("rules", 4),
     Pair("rules", 2, layout="whole"),

@@ -171,7 +171,6 @@ def test_a_rule_that_does_not_hold_is_reported(
         ("tp: shard ff\ntp: replicate", "E0407", "replicate"),
         ("tp: shard ff, B", "E0409", "B"),
         ("tp: shard ff\ntp: shard params", "E0409", None),
-        ("tp: shard S via ring(zigzag = true)", "E0291", "zigzag"),
         ("tp: stage blocks via pipeline(microbatches = 2)", "E0492", None),
         ("tp: shard params within blocks", "E0494", "blocks"),
         ("tp: shard S within blocks", "E0494", "blocks"),
@@ -300,13 +299,94 @@ def test_the_ring_takes_more_ranks_than_heads_and_sends_what_the_plan_says() -> 
     }
 
 
-@pytest.mark.parametrize("setting", ["window = 4", "cap = 30.0"])
-def test_what_the_ring_cannot_do_is_refused_at_the_setting(setting: str) -> None:
-    text = spec(RING, "dp = 2, cp = 2").replace("causal = true", f"causal = true, {setting}")
-    finding = only(findings(text), "E0494")
-    name, _, value = setting.partition(" = ")
-    assert finding.title == f"`{name}` of attention under `ring` is not built yet"
-    assert finding.labels[0].span.text == value
+@pytest.mark.parametrize(
+    ("window", "hops"), [(1, 0), (2, 1), (3, 1), (4, 2), (5, 2), (6, 3), (8, 3)]
+)
+def test_keys_travel_no_further_than_a_window_reaches(window: int, hops: int) -> None:
+    text = spec(RING, "dp = 1, cp = 4").replace("causal = true", f"window = {window}")
+    found = facts(text)
+    sent = [one for one in collectives(found) if one.kind == "send"]
+    calls = 2 * found.sizes["depth"]  # keys and values
+    assert sum(one.count for one in sent if one.cause == "attention") == 2 * hops * calls
+    home = hops + 1 if hops else 0
+    assert sum(one.count for one in sent if one.cause != "attention") == home * calls
+
+
+ZIGZAG = "dp: shard B\ncp: shard S via ring(zigzag = true)"
+
+
+def test_zigzag_moves_halves_before_and_after_attention() -> None:
+    found = facts(spec(ZIGZAG, "dp = 2, cp = 4"))
+    moved = [one for one in collectives(found) if one.kind == "all_to_all"]
+    sizes = found.sizes
+    tokens = sizes["B"] // 2 * sizes["S"] // 4 * sizes["hd"] * 4
+    queries, keys = tokens * sizes["heads"], tokens * sizes["kv"]
+    counts = {queries: 4 * 4, keys: 4 * 4}  # two of each, there and back, in four blocks
+    assert {one.bytes: one.count for one in moved} == counts
+    assert {one.axes for one in moved} == {("cp",)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "mesh", "expected"),
+    [
+        ("causal = false", "dp = 2, cp = 4", "attention that is not causal"),
+        ("causal = false", "dp = 2, cp = 1", "attention that is not causal"),
+        ("window = 2", "dp = 2, cp = 4", "a window of 2"),
+        ("window = 3", "dp = 2, cp = 4", None),
+        ("window = 2", "dp = 2, cp = 1", None),
+        ("causal = true, cap = 30.0", "dp = 2, cp = 4", None),
+    ],
+)
+def test_zigzag_is_for_ranks_with_unequal_work(
+    settings: str, mesh: str, expected: str | None
+) -> None:
+    found = findings(spec(ZIGZAG, mesh).replace("causal = true", settings))
+    if expected is None:
+        assert not found
+    else:
+        assert says(found, "E0419") == (
+            f"`zigzag` has nothing to balance in {expected} @ ring(zigzag = true)"
+        )
+
+
+def test_zigzag_needs_two_halves_for_each_rank() -> None:
+    finding = only(findings(spec(ZIGZAG, "dp = 2, cp = 8")), "E0406")
+    assert finding.title == "`S` = 8 does not divide into two halves for each of cp = 8"
+    assert finding.labels[0].text == "8 / 16 = 0.5"
+    assert "16 divides, or leave `zigzag` out" in finding.helps[0].text
+
+
+GRID = "dp = 1, cp = 4 { r = 2, u = 2 }"
+BOTH = "dp: shard B\nr: shard S via ring\nu: shard S via ulysses(heads)"
+
+
+def test_a_ring_of_groups_of_ulysses() -> None:
+    found = facts(spec(BOTH, GRID))
+    assert [method.axes for method in found.layout.methods] == [("r",), ("u",)]
+    moved = {(one.kind, one.axes) for one in collectives(found) if one.cause == "attention"}
+    assert moved == {("send", ("r",)), ("all_to_all", ("u",))}
+
+
+def test_the_ring_lies_outside_of_ulysses() -> None:
+    """Where `u` is the outer one, its ranks hold pieces of `S` that are no neighbours."""
+    finding = only(findings(spec(BOTH, "dp = 1, cp = 4 { u = 2, r = 2 }")), "E0420")
+    assert finding.title == "Ulysses over `u` gathers scattered pieces of `S`: `r` is inside"
+    assert [label.span.text for label in finding.labels] == ["ulysses(heads)", "ring"]
+    assert finding.helps[0].text == "put `r` before `u` in the mesh, or swap the two methods"
+
+
+@pytest.mark.parametrize(
+    ("layout", "code"),
+    [
+        ("r: shard S via ring\nu: shard S via ring", "E0407"),
+        ("r: shard S via ulysses(heads)\nu: shard S via ulysses(heads)", "E0407"),
+        ("cp: shard S via ring\nu: shard S via ulysses(heads)", "E0407"),
+        ("r: shard S via ring\nu: shard S", "E0410"),
+        ("r: shard S via ring within blocks[0]\nu: shard S via ulysses(heads)", "E0410"),
+    ],
+)
+def test_methods_share_a_dim_only_where_they_complete_each_other(layout: str, code: str) -> None:
+    assert only(findings(spec(f"dp: shard B\n{layout}", GRID)), code)
 
 
 def test_no_whole_graph_is_compiled_around_the_ring() -> None:
