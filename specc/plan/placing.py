@@ -380,11 +380,12 @@ class _Placing:
                 if out != WHOLE:
                     self.use(path, apart=True)
                     return attrs.evolve(value, arguments=(self._whole(argument, placed=placed),))
-                if into == SEGMENTS and len(what.dims["I"]) > 1:
+                sums = what.dims["I"]
+                if into == SEGMENTS and len(sums) > 1 and not _mixed(sums, self.split):
                     self.fault(
                         "E0494",
                         value.span,
-                        f"a Linear from segments side by side, `{show(what.dims['I'])}`, whose "
+                        f"a Linear from segments side by side, `{show(sums)}`, whose "
                         f"weight `{self.axes}` splits is not built yet",
                         "sums over all of them",
                         "give each segment a Linear of its own, and add the results",
@@ -440,7 +441,7 @@ class _Placing:
             name = splitting(entry, self.split)
             if letter in record.letters and letter not in free and name is not None:
                 self.needs_whole(what.kind, name, span)
-        for parameter in what.parameters:
+        for parameter in what.parameters[:1]:  # a bias has no dim that its weight has not
             self.check_parameter(parameter.shape, span)
 
     def check_parameter(self, shape: Shape, span: Span) -> None:
