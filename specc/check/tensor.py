@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.selectors import spelled
-from specc.plan.placing import Placed, gradient_uses, place_block
+from specc.plan.placing import Placed, place_block
 from specc.plan.tensor import WHOLE, lie, loss_place, parameter_dim
+from specc.plan.uses import gradient_uses
 from specc.program import model
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from specc.vocabulary.find import find
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from specc.plan.facts import Module, TensorSplit
+    from specc.plan.facts import TensorSplit
     from specc.program.dims import Shape
     from specc.program.model import BlockClass, Leaf, Statement, Value, ValueType, What
     from specc.program.program import Program
@@ -503,6 +503,8 @@ class _Placing:
             ]
         else:
             needed = [name for entry in changed(call) for name in names(entry)]
+            if any(_mixed(entry, self.split) for entry in changed(call)):
+                needed = []  # said of the value that is given
             if call.function in ("split", "concat") and self._by_segments(call):
                 return attrs.evolve(call, arguments=tuple(map(self.value, call.arguments)))
         return self.with_whole(call, call.function, needed)
@@ -595,27 +597,3 @@ def _result(program: Program, what: What, kind: ValueType) -> ValueType:
             return program.classes[key].results[0][1]
         case _:
             return kind
-
-
-# ---------------------------------------------------------------------------------- gradients
-
-
-def gradient_uses(root: Module, placed: Mapping[str, Placed]) -> dict[str, frozenset[bool]]:
-    """For every parameter that is used by name, whether ranks use it on a piece each.
-
-    A tied parameter counts under the name of the one that it follows.
-    """
-    found: dict[str, set[bool]] = {}
-
-    def visit(module: Module, uses: Mapping[Path, frozenset[bool]], at: Path) -> None:
-        if module.block is not None:
-            uses, at = placed[module.block.key].uses, ()
-        for parameter in module.parameters:
-            own = parameter.tied_to or parameter.name
-            found.setdefault(own, set()).update(uses.get(at, ()))
-        is_list = isinstance(module.what, model.PartList)
-        for child in module.children:
-            visit(child, uses, (*at, "*" if is_list else child.name))
-
-    visit(root, {}, ())
-    return {name: frozenset(kinds) for name, kinds in found.items()}

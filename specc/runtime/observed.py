@@ -130,11 +130,14 @@ def bare(model: nn.Module) -> nn.Module:
 def whole(tensor: Tensor) -> Tensor:
     """All of a tensor, a copy; every rank calls it.
 
-    `full_tensor` would gather along one mesh dim after the other, and warn of that.
+    On a mesh of all ranks without `full_tensor`, which gathers along one mesh dim after the other
+    and warns of that.
     """
     tensor = tensor.detach()
     if not isinstance(tensor, DTensor):
         return tensor.clone()
+    if tensor.device_mesh.size() != dist.get_world_size():
+        return tensor.full_tensor().clone()
     found = torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device)
     if counts_copy(tensor):
         found[kept_slices(tensor)] = tensor.to_local()

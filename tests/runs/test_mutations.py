@@ -23,6 +23,10 @@ SAME2 = Mesh(None, 2, (("same", 2),))
 DP2_CP2 = Mesh("params", 4, (("cp", 2),))
 RING4 = Mesh("ring", 4, (("cp", 4),))
 ZIGZAG4 = Mesh("zigzag", 4, (("cp", 4),))
+TP2 = Mesh("sp", 2, (("tp", 2),))
+WHOLE_TP2 = Mesh(None, 2, (("tp", 2),))
+SHARED_TP4 = Mesh("ring", 4, (("tp", 4),))
+FUSED_TP2 = Mesh("labels", 2, (("tp", 2),))
 FEW_KEYS = Mesh("few", 4, (("cp", 4),))
 # The digest of the initial weights refuses weights that do not lie on all ranks: let it pass.
 UNSEEN = ("if mesh.size() != dist.get_world_size():", "if False:")
@@ -48,6 +52,84 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation(
+        "the gradient of a norm is not summed over pieces of the sequence",
+        "tensor",
+        TP2,
+        (('    "blocks.*.attn_norm.weight",\n', ""),),
+        "gradient of blocks.0.attn_norm.weight",
+    ),
+    Mutation(
+        "gradients of whole parameters stay summands on each rank of tp",
+        "tensor",
+        TP2,
+        (("    dist.all_reduce(flat, group=group)\n", ""),),
+        "gradient of blocks.0.attn.qn.weight",
+    ),
+    Mutation(
+        "gradients of whole parameters are summed twice",
+        "tensor",
+        TP2,
+        (
+            (
+                "    dist.all_reduce(flat, group=group)\n",
+                "    dist.all_reduce(flat, group=group)\n" * 2,
+            ),
+        ),
+        "gradient of blocks.0.attn_norm.weight",
+    ),
+    Mutation(
+        "a sum over ranks sums its gradient, too",
+        "tensor",
+        WHOLE_TP2,
+        (
+            (
+                "        del ctx\n        return grads[0], None",
+                "        return summed(grads[0], dist.group.WORLD), None",
+            ),
+        ),
+        "gradient of",
+    ),
+    Mutation(
+        "a whole value enters split parameters, and its gradient is not summed",
+        "tensor",
+        WHOLE_TP2,
+        (("return summed(grads[0], ctx.group), None", "return grads[0], None"),),
+        "gradient of",
+    ),
+    Mutation(
+        "query heads take the key heads of the first rank",
+        "tensor",
+        SHARED_TP4,
+        (("x.narrow(2, start // group,", "x.narrow(2, 0,"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "every rank looks for the labels among the first classes",
+        "tensor",
+        TP2,
+        (("own = labels - dist.get_rank(group) * logits.shape[-1]", "own = labels"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "a rank takes neighbouring rows of all segments together",
+        "fused",
+        FUSED_TP2,
+        (("segments = local(tensor).split(self.segments)", "segments = [local(tensor)]"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "every rank adds the bias before the sum",
+        "fused",
+        FUSED_TP2,
+        (
+            (
+                "return F.linear(input, local(self.weight))\n",
+                "return F.linear(input, local(self.weight), local(self.bias))\n",
+            ),
+        ),
+        "step 0: loss",
+    ),
     Mutation(
         "a rank sees the keys behind its own in the ring",
         "llama",

@@ -44,6 +44,8 @@ PAIRS = [
     Pair("ring", 4, sets=("mesh.cp=2",)),
     Pair("ring", 4, layout="zigzag", sets=("S=64",)),
     Pair("../tests/cases/parity/local", 4, layout="mixed", sets=GRID),
+    Pair("tensor", 4, sets=("mesh.cp=2",)),
+    Pair("../tests/cases/parity/fused", 4, layout="labels", sets=("mesh.cp=2", "mesh.tp=2")),
     Pair("repeat", 2),
     Pair("rules", 4),
     Pair("rules", 2, layout="whole"),

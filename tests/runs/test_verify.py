@@ -64,6 +64,19 @@ def test_each_part_has_its_own_method(capfd: pytest.CaptureFixture[str]) -> None
     assert re.search(r"^dp=2 x cp=2 +4 .* 24 +the same$", out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("spec", "layout", "meshes"),
+    [("fused", "labels", 5), ("tensor", "sp", 5), ("tensor", "ring", 5)],
+)
+def test_ranks_exchange_what_the_plan_says(
+    spec: str, layout: str, meshes: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = ROOT / "tests" / "cases" / "parity" / f"{spec}.spec"
+    assert verify(str(path), "--layout", layout, "--ranks", "2", "--steps", "2") == 0
+    out, _ = capfd.readouterr()
+    assert out.endswith(f"{meshes} meshes train the same model\n"), out
+
+
 def test_a_method_acts_over_all_of_an_axis_with_sub_axes(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

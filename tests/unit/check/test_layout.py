@@ -164,13 +164,6 @@ def test_a_rule_that_does_not_hold_is_reported(
 @pytest.mark.parametrize(
     ("layout", "code", "at"),
     [
-        ("tp: shard B else S", "E0414", "S"),
-        ("tp: shard heads, kv, ff, vocab else ff", "E0414", "ff"),
-        ("tp: shard heads via ulysses(heads)", "E0402", "ulysses(heads)"),
-        ("tp: shard ff within blocks", "E0494", "blocks"),
-        ("tp: shard ff\ntp: replicate", "E0407", "replicate"),
-        ("tp: shard ff, B", "E0409", "B"),
-        ("tp: shard ff\ntp: shard params", "E0409", None),
         ("tp: stage blocks via pipeline(microbatches = 2)", "E0492", None),
         ("tp: shard params within blocks", "E0494", "blocks"),
         ("tp: shard S within blocks", "E0494", "blocks"),

@@ -118,6 +118,24 @@ def test_what_cannot_be_split_is_refused(text: str, code: str, says: str) -> Non
     assert (found.code, found.title[: len(says)]) == (code, says)
 
 
+@pytest.mark.parametrize(
+    ("rule", "code", "at"),
+    [
+        ("tp: shard B else S", "E0414", "S"),
+        ("tp: shard heads, kv, ff, vocab else ff", "E0414", "ff"),
+        ("tp: shard heads via ulysses(heads)", "E0402", "ulysses(heads)"),
+        ("tp: shard ff within blocks", "E0494", "blocks"),
+        ("tp: shard ff\ntp: replicate", "E0407", "replicate"),
+        ("tp: shard ff, B", "E0409", "B"),
+        ("tp: shard ff\ntp: shard params", "E0409", "shard params"),
+        ("tp: shard ff else S\ntp: shard heads, kv else B", "E0407", "B"),
+    ],
+)
+def test_a_rule_that_says_something_else_is_refused(rule: str, code: str, at: str) -> None:
+    found = findings(spec(f"dp: shard B\n{rule}", "dp = 2, tp = 2"))
+    assert (found[0].code, found[0].labels[0].span.text) == (code, at)
+
+
 def test_a_minor_factor_of_a_weight_names_the_segments() -> None:
     body = "\n  up: Linear(d -> d)\n  qkv: Linear(d -> 3*heads*hd)\n  q = qkv(x)\n  return up(x)"
     found = only(findings(net(body, "tp: shard heads")), "E0408")

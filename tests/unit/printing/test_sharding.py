@@ -19,8 +19,8 @@ SPEC = Path(__file__).parents[2] / "cases" / "parity" / "local.spec"
         ),
         (  # a group of all axes of the product, where it once was one of the first axis alone
             "product",
-            'r_u_mesh = init_device_mesh(DEVICE, (DP, R * U), mesh_dim_names=("dp", "r_u"))',
-            'model = Local(r_u_mesh["r_u"].get_group())',
+            'r_u = init_device_mesh(DEVICE, (DP, R * U), mesh_dim_names=("dp", "r_u"))',
+            'model = Local(r_u["r_u"].get_group())',
         ),
     ],
 )
