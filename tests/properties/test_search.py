@@ -49,13 +49,13 @@ def test_sizes_of_dims_differ() -> None:
 
 def test_most_specs_are_legal_and_none_is_a_fault_of_ours(tmp_path: Path) -> None:
     legal = 0
-    for seed in SEEDS[:16]:
+    for seed in SEEDS[:10]:
         path = tmp_path / f"try_{seed}.spec"
         path.write_text(draw_spec(seed))
         trial = try_spec(path, seed, ranks=2, most=1, pool=None)
         assert trial.faults == [], seed
         legal += trial.legal > 0
-    assert legal > 0.6 * 16
+    assert legal > 0.6 * 10
 
 
 def test_specs_have_every_axis_and_rule() -> None:

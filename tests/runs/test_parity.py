@@ -72,7 +72,12 @@ MESHES = {
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
 }
 CASES = [
-    pytest.param(name, mesh, id=f"{name}-{mesh}")
+    pytest.param(
+        name,
+        mesh,
+        id=f"{name}-{mesh}",
+        marks=[pytest.mark.slow] if mesh.world > 4 else [],  # to start them takes a minute
+    )
     for name, meshes in MESHES.items()
     for mesh in meshes
 ]

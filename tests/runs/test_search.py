@@ -12,7 +12,7 @@ from tests.search.__main__ import parser, search
 
 pytestmark = [pytest.mark.run, pytest.mark.timeout(300)]
 
-FIRST, COUNT = 45, 4
+FIRST, COUNT = 45, 2
 
 
 def run(pool: Pool, folder: Path, *arguments: str) -> int:
@@ -31,8 +31,8 @@ def test_a_few_specs_train_alike(
     counts = rf"^{COUNT} specs, (\d) of them legal, trained on (\d) meshes; refused: .*; 0 fail$"
     found = re.search(counts, out, re.MULTILINE)
     assert found is not None, out
-    assert int(found[1]) >= 2
-    assert int(found[2]) >= 2
+    assert int(found[1]) >= 1
+    assert int(found[2]) >= 1
 
 
 def test_a_spec_that_fails_is_kept(
