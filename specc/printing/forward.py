@@ -119,6 +119,9 @@ class Forward:
         text = self.expressions.code(value).text
         self.wanted = ()
         targets = ", ".join("_" if name == "_" else self.locals.of(name) for name in names)
+        tensor = self.context.facts.layout.tensor
+        if isinstance(value, model.Move) and tensor is not None:
+            text += f"  # {self.context.place(tensor.rule)}"
         if targets != text:
             self.lines.append(f"{targets} = {text}")
 

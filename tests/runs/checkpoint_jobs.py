@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from specc.parts.checkpoint import load, save
 from specc.parts.synthetic import draw_normal
+from specc.runtime.execute import load_text
 
 B, D = 8, 6
 
@@ -99,3 +100,23 @@ def die_in_save(folder: str, rank: int) -> None:
     if dist.get_rank() == rank:
         FileSystemWriter.write_data = die  # pyright: ignore[reportAttributeAccessIssue]
     save(*training, 4, folder)
+
+
+def printed(text: str, folder: str, steps: int) -> str:
+    """Train a printed text and save it, or load what is there: digest of weights and state."""
+    module = load_text(text, "printed")
+    model, optimizer = module.build(torch.device("cpu"))
+    if steps:
+        rows = module.train(model, optimizer, module.batches("cpu", 0))
+        for _ in range(steps):
+            next(rows)
+        save(model, optimizer, steps, folder)
+    else:
+        load(model, optimizer, folder, "latest")
+    names = [name for name, _ in model.named_parameters()]
+    state = optimizer.state_dict()["state"].values()
+    kept = nn.Module()
+    for name, moments in zip(names, state, strict=True):
+        for key in ("exp_avg", "exp_avg_sq"):
+            kept.register_buffer(f"{name}.{key}".replace(".", "_"), moments[key])
+    return module.digest(model) + module.digest(kept)

@@ -6,6 +6,7 @@ import pytest
 
 from specc.runtime.pool import JobFailed, Pool
 from tests.runs import checkpoint_jobs as jobs
+from tests.runs.parity import Mesh, spec
 
 pytestmark = pytest.mark.run
 
@@ -39,6 +40,19 @@ def test_another_mesh_loads_the_same_bits(
         assert own_digest == digest
         # Before the first update only the order of a sum of 8 differs: a few times fp32's 1.2e-7.
         assert own_losses[0] == pytest.approx(losses[0], rel=1e-6)
+
+
+def test_parameters_split_by_their_dims_load_on_any_mesh(pool: Pool, tmp_path: Path) -> None:
+    def job(sizes: tuple[tuple[str, int], ...], world: int, steps: int) -> set[str]:
+        text = spec("fused", Mesh("sp", world, sizes)).text()
+        return set(pool.run(jobs.printed, text, str(tmp_path), steps, world=world))
+
+    saved = job((("tp", 2),), 2, 2)
+    assert len(saved) == 1
+    assert job((("tp", 4),), 4, 0) == saved
+    assert job((("tp", 2), ("cp", 2)), 4, 0) == saved
+    assert job((("tp", 2),), 4, 0) == saved
+    assert job((), 2, 0) == saved
 
 
 @pytest.mark.parametrize("rank", [0, 1])
