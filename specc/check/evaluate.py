@@ -80,7 +80,7 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
     check_islands(store, model, rules.dtypes, ties)
     if trained is None or report.failed:
         return None
-    placed = place_tensors(program, model, tensor, base.sizes) if tensor else {}
+    placed = place_tensors(program, model, tensor) if tensor else {}
     if report.failed:
         return None
     name = base.settled.layout

@@ -11,21 +11,17 @@ from specc.plan.uses import gradient_uses
 from specc.program import model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from specc.check.selectors import Tree
     from specc.diagnostics import Report
     from specc.plan.facts import Facts, TensorSplit
     from specc.program.program import LossTerm, Program
 
 
-def place_tensors(
-    program: Program, model_tree: Tree, split: TensorSplit, sizes: Mapping[str, int]
-) -> dict[str, Placed]:
+def place_tensors(program: Program, model_tree: Tree, split: TensorSplit) -> dict[str, Placed]:
     """Every block's statements with the exchanges that a split needs; faults are reported."""
     report = model_tree.report
     used = {node.block.key: node.block for node in model_tree.parts.values() if node.block}
-    placed = {key: place_block(program, made, split, sizes) for key, made in used.items()}
+    placed = {key: place_block(program, made, split) for key, made in used.items()}
     axes = "*".join(split.axes)
     for fault in dict.fromkeys(fault for found in placed.values() for fault in found.faults):
         also = [(split.rule, f"splits {', '.join(f'`{d}`' for d in split.dims)} over `{axes}`")]

@@ -67,13 +67,11 @@ class Placed:
     faults: tuple[Fault, ...]
 
 
-def place_block(
-    program: Program, made: BlockClass, split: TensorSplit, sizes: Mapping[str, int]
-) -> Placed:
+def place_block(program: Program, made: BlockClass, split: TensorSplit) -> Placed:
     """A block's statements with every exchange between ranks."""
-    first = _Placing(program, made, split, sizes, {})
+    first = _Placing(program, made, split, {})
     first.run()
-    last = _Placing(program, made, split, sizes, first.reads)
+    last = _Placing(program, made, split, first.reads)
     last.run()
     uses = {path: frozenset(found) for path, found in last.uses.items()}
     return Placed(tuple(last.done), uses, tuple(dict.fromkeys(last.faults)))
@@ -90,7 +88,6 @@ class _Placing:
     program: Program
     made: BlockClass
     split: TensorSplit
-    sizes: Mapping[str, int]
     known: Reads
     reads: Reads = attrs.field(factory=Reads)
     uses: dict[tuple[str, ...], set[bool]] = attrs.field(factory=dict[tuple[str, ...], set[bool]])
@@ -229,7 +226,7 @@ class _Placing:
     def _fresh(self, value: model.Ref) -> str:
         bound = {name for name, _ in self.made.inputs}
         bound |= {n for s in self.made.statements if isinstance(s, model.Assign) for n in s.names}
-        bound |= set(self.moved.values())
+        bound |= {moved for (name, *_), moved in self.moved.items() if name != value.name}
         name = f"{value.name}_all"
         while name in bound:
             name += "_"
@@ -275,33 +272,20 @@ class _Placing:
 
     def part(self, value: model.ApplyPart) -> Value:
         what = self.made.part(value.part).what
-        path = (value.part,)
-        if value.index is not None:
-            assert isinstance(what, model.PartList)
-            items = what.items
-        elif isinstance(what, model.PartList):
-            items = what.items
-            path = (value.part, "*")
-        else:
-            items = ()
         if isinstance(what, model.Chain) and self.is_exchanging(what):
             return self.chain(value, what)
-        if items:
-            for item in items:
-                if self.is_exchanging(item):
-                    self.fault(
-                        "E0494",
-                        value.span,
-                        "a list whose elements are split inside is not built yet",
-                        "an element exchanges values between ranks",
-                        "put the element into a block of its own",
-                    )
-                self.note(item, (value.part, "*"), value)
-            return attrs.evolve(value, arguments=tuple(map(self.value, value.arguments)))
         if isinstance(what, model.Leaf):
             (argument,) = value.arguments
-            return self.leaf(what, path, value, argument)
-        self.note(what, path, value)
+            return self.leaf(what, (value.part,), value, argument)
+        if isinstance(what, model.PartList) and self.is_exchanging(what):
+            self.fault(
+                "E0494",
+                value.span,
+                "a list whose elements are split inside is not built yet",
+                "an element exchanges values between ranks",
+                "put the element into a block of its own",
+            )
+        self.note(what, (value.part,), value)
         if isinstance(what, model.Foreign):
             return self.foreign(what.extern, what.dims, value)
         return attrs.evolve(value, arguments=tuple(map(self.value, value.arguments)))
