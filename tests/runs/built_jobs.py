@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import FSDPModule
-from torch.distributed.tensor import DTensor, Shard
+from torch.distributed.tensor import DTensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from specc.plan.holding import HeldTensor
@@ -111,7 +111,9 @@ def described_tensor(name: str, tensor: torch.Tensor) -> BuiltTensor:
     shape, dtype = tuple(tensor.shape), DTYPES[tensor.dtype]
     if not isinstance(tensor, DTensor):
         return BuiltTensor(name, shape, dtype, tensor.requires_grad)
-    placement = tuple(f"S({p.dim})" if isinstance(p, Shard) else "R" for p in tensor.placements)
+    # FSDP on top of another split is no `Shard`, and has a dim as well
+    dims = (getattr(placement, "dim", None) for placement in tensor.placements)
+    placement = tuple("R" if dim is None else f"S({dim})" for dim in dims)
     ranks = tensor.device_mesh.mesh.tolist()
     return BuiltTensor(name, shape, dtype, tensor.requires_grad, placement, ranks)
 

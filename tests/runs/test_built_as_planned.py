@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from torch import nn
 from specc.api import load
 from specc.diagnostics import SpeccError
 from specc.plan.holding import holding
+from specc.plan.tensor import parameter_dim
 from specc.program.model import Chain, Foreign, PartList
 from tests.runs import built_jobs as jobs
 from tests.runs.parity import TIMEOUT_S
@@ -115,22 +117,27 @@ def planned_tensors(facts: Facts) -> Iterator[jobs.BuiltTensor]:
     """Every tensor; a frozen one learns nothing, a Buffer lies whole on every rank."""
     kind, ranks = facts.layout.storage.kind, mesh_ranks(facts)
     placement = ("R",) * (kind == "replicate" or bool(facts.layout.storage.replicate)) + ("S(0)",)
+    split = facts.layout.tensor
     for p in facts.parameters:
         learns = p.trained and not p.frozen
         placed = p.trained and kind != "ddp"
-        where = (placement, ranks) if placed else ((), None)
+        dim = parameter_dim(p.shape, split)
+        inner = () if split is None else ("R" if dim is None else f"S({dim})",)
+        where = ((*placement, *inner), ranks) if placed else ((), None)
         yield jobs.BuiltTensor(p.name, p.sizes, "fp32", learns, *where)
 
 
 def mesh_ranks(facts: Facts) -> Any:
-    """Ranks of the mesh that parameters lie on: copies outside, shards inside."""
-    storage = facts.layout.storage
+    """Ranks of the mesh of parameters: copies outside, then shards, then a tensor split."""
+    storage, split = facts.layout.storage, facts.layout.tensor
     if storage.kind == "ddp":
         return None
-    copies, shards = along(facts, storage.replicate), along(facts, storage.shard)
-    if storage.replicate:
-        return [[copy + shard for shard in shards] for copy in copies]
-    return shards
+    dims = [storage.replicate] if storage.replicate else []
+    dims += [storage.shard, *([split.axes] if split is not None else [])]
+    ranks = torch.zeros((), dtype=torch.int64)
+    for axes in dims:
+        ranks = ranks.unsqueeze(-1) + torch.tensor(along(facts, axes))
+    return ranks.tolist()
 
 
 def along(facts: Facts, axes: tuple[str, ...]) -> list[int]:
@@ -189,7 +196,11 @@ def planned_types(facts: Facts) -> dict[str, str]:
 
 
 def numberless(kind: str) -> str:
-    """A type without the number of its variant: blocks that print otherwise have classes apart."""
+    """A type without the number of its variant: blocks that print otherwise have classes apart.
+
+    The same for a layer whose weights are split, or may be.
+    """
+    kind = re.sub(r"^(Local|Row|Vocab|Segmented)(?=Linear$|Embedding$|.+Norm$)", "", kind)
     return kind.rstrip("0123456789")
 
 
