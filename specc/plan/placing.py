@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.plan.faults import Fault, is_mixed, needs_whole, part_faults, value_faults
 from specc.plan.flow import types_of
 from specc.plan.tensor import (
     SEGMENTS,
@@ -23,7 +24,7 @@ from specc.plan.tensor import (
     splitting,
 )
 from specc.program import model
-from specc.program.dims import Entry, names, shape_names, show, show_shape
+from specc.program.dims import Entry, names, shape_names, show
 from specc.program.walk import type_of
 from specc.syntax import tree
 from specc.vocabulary.find import find
@@ -32,24 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from specc.plan.facts import TensorSplit
-    from specc.program.dims import Shape
     from specc.program.model import BlockClass, Leaf, Statement, Value, ValueType, What
     from specc.program.program import Program
     from specc.source import Span
 
 Reads = dict[tuple[str, int], list[tuple[int, "str | None"]]]
 Path = tuple[str, ...]
-
-
-@attrs.frozen
-class Fault:
-    """Why a block cannot be built with a rule; the fields are those of a report's error."""
-
-    code: str
-    span: Span
-    title: str
-    label: str
-    helps: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -117,31 +106,8 @@ class _Placing:
         self.faults.append(Fault(code, span, title, label, helps))
 
     def check_type(self, kind: ValueType, span: Span) -> None:
-        """Report two split dims in one value, and segments that are not all split."""
-        found = [(entry, name) for entry in kind.shape for name in _split_names(entry, self.split)]
-        whole = [entry for entry in kind.shape if _mixed(entry, self.split)]
-        if whole:
-            self.fault(
-                "E0418",
-                span,
-                f"`{show(whole[0])}` is split in some of its segments only",
-                "side by side here",
-                "write separate parts for what is split and what is not",
-            )
-            return
-        alike = {name for _, name in found}
-        if len(found) > 1 and (len(alike) > 1 or len({entry for entry, _ in found}) > 1):
-            if len({entry for entry, _ in found}) == 1 and len(found[0][0]) > 1:
-                return  # segments of one sum, each split by its own dim
-            shown = " and ".join(f"`{name}`" for name in sorted(alike))
-            self.fault(
-                "E0409",
-                span,
-                f"{shown} are split over `{self.axes}`, and a value {show_shape(kind.shape)} "
-                "has more than one",
-                "one axis can split one dim of a tensor",
-                "leave one of them out of the rule",
-            )
+        """Report what cannot be of a value."""
+        self.faults += value_faults(kind, span, self.split)
 
     @property
     def axes(self) -> str:
@@ -365,7 +331,7 @@ class _Placing:
                     self.use(path, apart=True)
                     return attrs.evolve(value, arguments=(self._whole(argument, placed=placed),))
                 sums = what.dims["I"]
-                if into == SEGMENTS and len(sums) > 1 and not _mixed(sums, self.split):
+                if into == SEGMENTS and len(sums) > 1 and not is_mixed(sums, self.split):
                     self.fault(
                         "E0494",
                         value.span,
@@ -419,56 +385,11 @@ class _Placing:
 
     def check_whole_letters(self, what: Leaf, span: Span) -> None:
         """Report a split dim that a part needs whole, and weights that are split wrongly."""
-        record = find("parts", what.kind)
-        free = (*record.split, *record.sum)
-        for letter, entry in what.dims.items():
-            name = splitting(entry, self.split)
-            if letter in record.letters and letter not in free and name is not None:
-                self.needs_whole(what.kind, name, span)
-        for parameter in what.parameters[:1]:  # a bias has no dim that its weight has not
-            self.check_parameter(parameter.shape, span)
-
-    def check_parameter(self, shape: Shape, span: Span) -> None:
-        """Report a parameter that the rule splits along two dims, or along a part of one."""
-        split = [entry for entry in shape if splitting(entry, self.split) is not None]
-        if len(split) > 1:
-            first, second = (splitting(entry, self.split) for entry in split[:2])
-            self.fault(
-                "E0409",
-                span,
-                f"`{first}` and `{second}` are both split over `{self.axes}`, and a weight "
-                f"{show_shape(shape)} has both",
-                "one axis can split one dim of a tensor",
-                "leave one of them out of the rule",
-            )
-            return
-        for entry in split:
-            for segment in entry:
-                inside = [f for f in names((segment,)) if f in self.split.dims]
-                if inside and segment[0] != inside[0]:
-                    equal = "*".join([inside[0], *(str(f) for f in segment if f != inside[0])])
-                    several = isinstance(segment[0], int) and segment[0] <= 4
-                    rest = "*".join(map(str, segment[1:]))
-                    help_ = f"write `{equal}`"
-                    if several and isinstance(segment[0], int):
-                        help_ = f"write `{' + '.join([rest] * segment[0])}`"
-                    self.fault(
-                        "E0408",
-                        span,
-                        f"`{self.axes}` splits `{inside[0]}`, which is not the major factor of "
-                        f"`{show((segment,))}` in a weight {show_shape(shape)}",
-                        "a rank's rows would lie apart",
-                        help_,
-                    )
+        self.faults += part_faults(what, span, self.split)
 
     def needs_whole(self, what: str, dim: str, span: Span) -> None:
         """Report a use that needs a dim that the rule splits."""
-        if dim == self.split.otherwise:
-            way = "split what it computes by a dim of the rule instead, such as heads"
-        else:
-            way = f"leave `{dim}` out of the rule"
-        title = f"`{what}` needs `{dim}` whole, and `{self.axes}` splits it"
-        self.fault("E0410", span, title, f"needs all of `{dim}`", way)
+        self.faults.append(needs_whole(what, dim, span, self.split))
 
     # -------------------------------------------------------------------------- functions
 
@@ -487,7 +408,7 @@ class _Placing:
             ]
         else:
             needed = [name for entry in changed(call) for name in names(entry)]
-            if any(_mixed(entry, self.split) for entry in changed(call)):
+            if any(is_mixed(entry, self.split) for entry in changed(call)):
                 needed = []  # said of the value that is given
             if call.function in ("split", "concat") and self._by_segments(call):
                 return attrs.evolve(call, arguments=tuple(map(self.value, call.arguments)))
@@ -554,16 +475,6 @@ class _Placing:
         """Of keys or values that every rank has, the heads that this rank's queries use."""
         kind = type_of(key)
         return model.Move("shared_heads", self.whole(key), None, kind, key.span, heads)
-
-
-def _split_names(entry: Entry, split: TensorSplit) -> list[str]:
-    return [name for name in names(entry) if name in split.dims]
-
-
-def _mixed(entry: Entry, split: TensorSplit) -> bool:
-    """Whether some segments of a sum are split and some are not."""
-    found = [any(name in split.dims for name in names((segment,))) for segment in entry]
-    return any(found) and not all(found)
 
 
 def _is_name(text: str) -> bool:
