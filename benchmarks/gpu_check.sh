@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains three specs on one NVIDIA GPU and on the CPU of the same machine, and compares the losses.
+# Trains four specs on one NVIDIA GPU and on the CPU of the same machine, and compares the losses.
 #
 #   benchmarks/gpu_check.sh              emit, then train and compare: under ten minutes
 #   benchmarks/gpu_check.sh emit FOLDER  only emit the scripts; needs specc, no GPU
@@ -19,6 +19,7 @@ cases=(
     "toy_ddp|specs/toy_ddp.spec|"
     "quickstart|specs/quickstart/quickstart.spec|mesh.dp=1 train.save.every=100000 train.evaluate.every=100000"
     "tinyllm|specs/tinyllm.spec|d=256 vocab=2048 S=64 depth=4"
+    "tensor|specs/tensor.spec|mesh.tp=1 d=256 vocab=2048"
 )
 
 emit() {
@@ -49,7 +50,7 @@ train() {
                 { echo "$name on $target failed:" && tail -n 20 "$log" && exit 1; }
         done
     done
-    "$python" compare_losses.py --device "$device" toy_ddp quickstart tinyllm
+    "$python" compare_losses.py --device "$device" toy_ddp quickstart tinyllm tensor
 }
 
 mode=${1:-all}
