@@ -49,9 +49,7 @@ def test_parameters_split_by_their_dims_load_on_any_mesh(pool: Pool, tmp_path: P
 
     saved = job((("tp", 2),), 2, 2)
     assert len(saved) == 1
-    assert job((("tp", 4),), 4, 0) == saved
     assert job((("tp", 2), ("cp", 2)), 4, 0) == saved
-    assert job((("tp", 2),), 4, 0) == saved
     assert job((), 2, 0) == saved
 
 

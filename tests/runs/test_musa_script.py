@@ -107,7 +107,7 @@ def test_ranks_of_both_nodes_send_what_the_plan_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("layout", [None, "ring"])
+@pytest.mark.parametrize("layout", [None, pytest.param("ring", marks=pytest.mark.slow)])
 def test_ranks_of_a_tensor_split_send_what_the_plan_says(
     layout: str | None, tmp_path: Path
 ) -> None:
