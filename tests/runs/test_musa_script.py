@@ -156,7 +156,12 @@ def metrics(script: Path, ranks: int, environment: Mapping[str, str]) -> list[di
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("name", "ranks"), [*((name, ranks) for name in LESSON for ranks in (2, 4)), ("ring", 2)]
+    ("name", "ranks"),
+    [
+        *((name, 2) for name in (*LESSON, *OTHERS)),
+        ("longctx", 4),
+        *(pytest.param(name, 4, marks=pytest.mark.slow) for name in ("toy_ddp", "tinyllm")),
+    ],
 )
 def test_the_lesson_trains_on_the_stand_in_as_on_the_cpu(
     name: str, ranks: int, tmp_path: Path, pool: Pool
