@@ -63,9 +63,9 @@ COPIES = [  # ranks that repeat the work of others
     for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
 ]
 MESHES = {
-    "tiny": REPLICATE + PARAMS + HYBRID + STAGES[:1],
+    "tiny": [REPLICATE[1], PARAMS[0], PARAMS[4], *HYBRID, *STAGES[:1]],
     "llama": ALL + RING,
-    "gpt": ALL + STAGES[1:] + RING[1:2],
+    "gpt": [REPLICATE[3], PARAMS[1], DATA[1], HYBRID[2], *STAGES[1:], RING[1]],
     "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
     "tensor": TENSOR,
     "fused": FUSED,
