@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from specc.vocabulary.record import SettingValue
 
 MAX_ARGUMENT = 64  # characters; a longer argument gets a line and a name of its own
+MAX_MOVED = 40  # the same of a value that is exchanged between ranks
 
 
 @attrs.frozen
@@ -101,7 +102,7 @@ class Expressions:
         """A value exchanged between the ranks of the tensor split."""
         tensor = self.context.facts.layout.tensor
         assert tensor is not None
-        text = self.code(value.value).text
+        text = self._argument(value.value, MAX_MOVED)
         if value.kind == "shared_heads":
             assert value.heads is not None
             whole, mine = entry_text(value.heads), self.context.local(value.heads)
@@ -148,9 +149,9 @@ class Expressions:
         arguments = [self._argument(a) for a in value.arguments]
         return self.forward.apply_part(value, arguments)
 
-    def _argument(self, value: model.Value) -> str:
+    def _argument(self, value: model.Value, most: int = MAX_ARGUMENT) -> str:
         text = self.code(value).text
-        if len(text) <= MAX_ARGUMENT:
+        if len(text) <= most:
             return text
         name = self.forward.locals.fresh("x", "h", "y", "z")
         self.forward.lines.append(f"{name} = {text}")

@@ -14,13 +14,14 @@ from specc.printing.names import Names
 from specc.program import model
 from specc.program.walk import reads, type_of, values_of
 from specc.resolve.values import scalar_names
+from specc.syntax import tree
 from specc.vocabulary.find import find
 from specc.vocabulary.texts import method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from specc.plan.facts import Method, Module
+    from specc.plan.facts import Facts, Method, Module
     from specc.program.model import BlockClass
     from specc.vocabulary.record import FunctionCall, FunctionRecord, Raw, SettingValue
 
@@ -107,12 +108,7 @@ class Forward:
 
     def _is_view(self, value: model.Value) -> bool:
         """Whether torch makes a value as a view of another tensor."""
-        if isinstance(value, model.Rearrange):
-            return True
-        if not isinstance(value, model.ApplyPart) or len(value.types[0].shape) < 3:
-            return False
-        child = self.module.child(value.part)
-        return child.type == "Linear" and len(child.parameters) == 2  # bias: a flat result, viewed
+        return is_view(value, self.module, self.context.facts)
 
     def _assign(self, names: tuple[str, ...], value: model.Value) -> None:
         self.wanted = names
@@ -285,6 +281,48 @@ class Forward:
         attribute = group_name(axes)
         self.groups[attribute] = axes
         return f"self.{attribute}"
+
+
+def is_view(value: model.Value, module: Module, facts: Facts, before: int | None = None) -> bool:
+    """Whether torch makes a value of a block as a view of another tensor.
+
+    Args:
+        before: number of the statement that has the value; None for the last one.
+    """
+    match value:
+        case model.Rearrange():
+            return True
+        case model.Move(kind):
+            return kind not in ("scatter_sum", "sum_over")
+        case model.Cast(inner):
+            return is_view(inner, module, facts, before)
+        case model.Ref(name):
+            assert module.block is not None
+            made = list(enumerate(facts.statements(module.block)))[:before]
+            for number, statement in reversed(made):
+                if isinstance(statement, model.Assign) and name in statement.names:
+                    return is_view(statement.value, module, facts, number)
+            return False
+        case model.ApplyPart():
+            return _gives_view(value, module, facts)
+        case _:
+            return False
+
+
+def _gives_view(value: model.ApplyPart, module: Module, facts: Facts) -> bool:
+    """Whether the last part that a value runs through gives a view."""
+    child = module.child(value.part)
+    if isinstance(value.index, tree.Number):
+        child = child.children[int(value.index.value)]
+    while child.block is None and child.children:
+        child = child.children[-1]
+    if child.block is not None:
+        last = facts.statements(child.block)[-1]
+        results = last.values if isinstance(last, model.Return) else ()
+        return any(is_view(each, child, facts) for each in results)
+    # with a bias it is a flat result, viewed
+    has_rows = len(value.types[0].shape) > 2
+    return child.type == "Linear" and len(child.parameters) == 2 and has_rows
 
 
 def _precisions(module: Module) -> frozenset[str]:
