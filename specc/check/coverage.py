@@ -47,20 +47,8 @@ def _check_data(rules: AxisRules, report: Report) -> None:
     if storage is None:
         return
     splitting = {name for split in rules.splits for name in split.axes}
-    tensor = rules.tensor
-    both = [name for name in storage.axes if tensor is not None and name in tensor.axes]
-    if tensor is not None and both:
-        axes = "*".join(both)
-        report.error(
-            "E0409",
-            storage.span,
-            f"`{axes}` splits parameters by their dims, and shards {storage.kind}, too",
-            "one axis can split a tensor once",
-            also=[(tensor.rule, f"splits `{tensor.dims[0]}` here")],
-            helps=[f"leave `{axes}` out of `shard {storage.kind}`"],
-        )
-        return
-    idle = [name for name in storage.axes if name not in splitting]
+    apart = rules.tensor.axes if rules.tensor is not None else ()
+    idle = [name for name in storage.axes if name not in splitting and name not in apart]
     if not idle:
         return
     shown = "*".join(idle)
@@ -100,20 +88,24 @@ def _check_meetings(program: Program, splits: tuple[Split, ...], report: Report)
 
 
 def _check_tensor_axes(rules: AxisRules, report: Report) -> None:
-    """Report an axis that splits the data as well as parameters."""
+    """Report an axis that splits parameters by their dims, and data or storage as well."""
     tensor = rules.tensor
-    for split in rules.splits if tensor is not None else ():
-        shared = [name for name in split.axes if tensor is not None and name in tensor.axes]
-        if tensor is not None and shared:
-            report.error(
-                "E0409",
-                split.rule,
-                f"`{shared[0]}` splits `{split.dim}` of the data and `{tensor.dims[0]}` of "
-                "parameters",
-                "one axis can split one dim of a tensor",
-                also=[(tensor.rule, f"`{tensor.dims[0]}` is split here")],
-                helps=["give one of them another axis"],
+    if tensor is None:
+        return
+    also = [(tensor.rule, f"`{tensor.dims[0]}` is split here")]
+    for split in rules.splits:
+        for name in set(split.axes) & set(tensor.axes):
+            title = (
+                f"`{name}` splits `{split.dim}` of the data and `{tensor.dims[0]}` of parameters"
             )
+            label, way = "one axis can split one dim of a tensor", "give one of them another axis"
+            report.error("E0409", split.rule, title, label, also=also, helps=[way])
+    storage = rules.storage
+    if storage is not None and set(storage.axes) & set(tensor.axes):
+        axes = "*".join(name for name in storage.axes if name in tensor.axes)
+        title = f"`{axes}` splits parameters by their dims, and shards {storage.kind}, too"
+        label, way = "one axis can split a tensor once", f"leave `{axes}` out of this rule"
+        report.error("E0409", storage.span, title, label, also=also, helps=[way])
 
 
 def _shapes(program: Program) -> Iterator[tuple[str, Shape]]:

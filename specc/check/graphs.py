@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.program.dims import dim
-from specc.vocabulary.find import find
+from specc.plan.attention import in_place_of
 
 if TYPE_CHECKING:
     from specc.diagnostics import Report
     from specc.plan.facts import Facts, Method, Module
-    from specc.program.model import ApplyFunction
     from specc.source import Span
 
 
@@ -21,7 +19,7 @@ def check_graphs(facts: Facts, report: Report) -> None:
         rule = module.compile
         if rule is None or not rule.fullgraph or rule.span in seen:
             continue
-        method = next((m for m in facts.layout.methods if _breaks(m, module)), None)
+        method = _breaks(facts, module)
         if method is not None:
             seen.add(rule.span)
             report.error(
@@ -34,17 +32,8 @@ def check_graphs(facts: Facts, report: Report) -> None:
             )
 
 
-def _breaks(method: Method, module: Module) -> bool:
-    return any(
-        takes_the_place(method, inner, call) for inner in module.walk() for call in inner.calls
-    )
-
-
-def takes_the_place(method: Method, module: Module, call: ApplyFunction) -> bool:
-    """Whether a method computes an attention itself, instead of moving values around it."""
-    return (
-        call.function == "attention"
-        and call.dims.get("S") == dim(method.dim)
-        and method.acts_in(module.path)
-        and find("methods", method.name).construct is not None
-    )
+def _breaks(facts: Facts, module: Module) -> Method | None:
+    """A method that computes attention itself somewhere inside a module."""
+    calls = ((inner, call) for inner in module.walk() for call in inner.calls)
+    found = (in_place_of(facts, inner, call) for inner, call in calls)
+    return next((method for method in found if method is not None), None)

@@ -436,25 +436,17 @@ class AxisReader:
         return attrs.evolve(first, axes=axes)
 
     def _check_duplicates(self, splits: tuple[Split, ...]) -> None:
-        for split in splits:
-            for name in split.axes:
-                if name in self.duplicates:
-                    self.report.error(
-                        "E0407",
-                        self.duplicates[name],
-                        f"`{name}` is told to replicate and to split `{split.dim}`",
-                        "replicate here",
-                        also=[(split.rule, f"splits `{split.dim}` here")],
-                        helps=["drop one of the two rules"],
-                    )
-        for name in self.tensor.axes if self.tensor is not None else ():
-            if self.tensor is not None and name in self.duplicates:
+        splitting = [(split.dim, split.axes, split.rule) for split in splits]
+        if self.tensor is not None:
+            splitting.append((self.tensor.dims[0], self.tensor.axes, self.tensor.rule))
+        for dim, axes, rule in splitting:
+            for name in sorted(self.duplicates.keys() & set(axes)):
                 self.report.error(
                     "E0407",
                     self.duplicates[name],
-                    f"`{name}` is told to replicate and to split `{self.tensor.dims[0]}`",
+                    f"`{name}` is told to replicate and to split `{dim}`",
                     "replicate here",
-                    also=[(self.tensor.rule, f"splits `{self.tensor.dims[0]}` here")],
+                    also=[(rule, f"splits `{dim}` here")],
                     helps=["drop one of the two rules"],
                 )
 

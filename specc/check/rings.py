@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.program.dims import dim
+from specc.plan.attention import methods_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,10 +63,8 @@ def _check_work(facts: Facts, method: Method, report: Report) -> None:
 def _attentions(facts: Facts, method: Method) -> Iterator[tuple[ApplyFunction, bool, int | None]]:
     """Calls that a method acts on, whether each is causal, and its window."""
     for module in facts.model.walk():
-        if not method.acts_in(module.path):
-            continue
         for call, settings in module.calls.items():
-            if call.function == "attention" and call.dims.get("S") == dim(method.dim):
+            if method in methods_of(facts, module, call):
                 given = settings.get("window")
                 window = given if isinstance(given, int) else None
                 yield call, bool(settings.get("causal")) or window is not None, window

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.check.externs import check_uses
-from specc.check.graphs import takes_the_place
 from specc.diagnostics import nearest
+from specc.plan.attention import in_place_of
 from specc.plan.externs import extern_uses
 from specc.program import model
 from specc.program.dims import size
@@ -113,7 +113,7 @@ def _asked_by_attention(
     assert module.block is not None
     for value in values_of(module.block.statements):
         if isinstance(value, model.ApplyFunction) and value.function == "attention":
-            if any(takes_the_place(m, module, value) for m in facts.layout.methods):
+            if in_place_of(facts, module, value) is not None:
                 continue
             sizes = facts.sizes
             heads = (size(value.dims["E"], sizes), size(value.dims["F"], sizes))

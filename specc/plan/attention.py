@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from specc.plan.collective import DTYPE_BYTES, Collective
 from specc.plan.tensor import local_heads
 from specc.program.dims import dim, names, size
+from specc.vocabulary.find import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,12 +19,20 @@ if TYPE_CHECKING:
 
 
 def methods_of(facts: Facts, module: Module, call: ApplyFunction) -> tuple[Method, ...]:
-    """The methods that a call goes through."""
-    if call.function != "attention":
-        return ()
-    moved = call.dims.get("S")
-    found = (m for m in facts.layout.methods if moved == dim(m.dim) and m.acts_in(module.path))
-    return tuple(found)
+    """The methods that make a split dim whole around a call of a module's block."""
+    context = () if call.foreign else find("functions", call.function).context
+    return tuple(
+        method
+        for method in facts.layout.methods
+        if method.acts_in(module.path)
+        and any(call.dims.get(letter) == dim(method.dim) for letter in context)
+    )
+
+
+def in_place_of(facts: Facts, module: Module, call: ApplyFunction) -> Method | None:
+    """The method that computes a call itself, instead of moving values around it, if one does."""
+    found = methods_of(facts, module, call)
+    return next((m for m in found if find("methods", m.name).construct is not None), None)
 
 
 def sent_by_attention(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.check.texts import ATOM, PRODUCT, SUM, UNARY, entry_text
+from specc.plan.attention import methods_of
 from specc.printing.context import CASTS, DTYPES
 from specc.printing.rearrange import rearranged
 from specc.program import model
-from specc.program.dims import ONE, dim
+from specc.program.dims import ONE
 from specc.program.walk import type_of
 from specc.vocabulary.find import find
 from specc.vocabulary.record import FunctionCall, Raw
@@ -20,7 +21,6 @@ from specc.vocabulary.texts import method
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from specc.plan.facts import Method
     from specc.printing.forward import Forward
     from specc.program.dims import Entry, Shape
     from specc.vocabulary.record import SettingValue
@@ -168,22 +168,12 @@ class Expressions:
         call = FunctionCall(
             tuple(arguments), self._dims(value), settings, f"{self.forward.holder}.device"
         )
-        methods = self._methods(value, record)
+        methods = methods_of(self.context.facts, self.forward.module, value)
         if methods:
             text = self.forward.through_methods(methods, value, record, call)
         else:
             text = record.construct(call)
         return Code(text, text_level(text))
-
-    def _methods(self, value: model.ApplyFunction, record: object) -> list[Method]:
-        """The methods that make a split dim whole around this call."""
-        context = getattr(record, "context", ())
-        return [
-            method_fact
-            for method_fact in self.context.facts.layout.methods
-            if method_fact.acts_in(self.forward.module.path)
-            and any(value.dims.get(letter) == dim(method_fact.dim) for letter in context)
-        ]
 
     def _dims(self, value: model.ApplyFunction) -> dict[str, str]:
         """Texts of local sizes and starts by letter, and what inferred functions need."""
