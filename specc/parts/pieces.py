@@ -4,6 +4,7 @@ Source: Shoeybi et al. 2019, "Megatron-LM", section 3; Korthikanti et al. 2022, 
 Activation Recomputation in Large Transformer Models", section 4.2.2.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,105 +16,62 @@ ALL_GATHER = getattr(dist, "all_gather_single", None) or dist.all_gather_into_te
 REDUCE_SCATTER = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 
 
-class Gather(torch.autograd.Function):
-    """All pieces along a dim on every rank; its transpose sums gradients and cuts them."""
+class Exchange(torch.autograd.Function):
+    """A value is exchanged between ranks, and its gradient by the transpose of that."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
-        """The rank's number is the place of its piece."""
-        ctx.dim, ctx.group = dim, group
-        return joined(x, dim, group)
+    def forward(
+        ctx: Any, x: Tensor, there: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """The value as the ranks need it next."""
+        ctx.back = back
+        return there(x)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """What every rank did with this piece counts."""
-        return summed_piece(grads[0], ctx.dim, ctx.group), None, None
-
-
-class ScatterSum(torch.autograd.Function):
-    """This rank's piece along a dim of the sum over ranks: the transpose of Gather."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
-        """The rank's number is the place of its piece."""
-        ctx.dim, ctx.group = dim, group
-        return summed_piece(x, dim, group)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Every summand gets the gradient of the whole sum."""
-        return joined(grads[0], ctx.dim, ctx.group), None, None
-
-
-class Collect(torch.autograd.Function):
-    """All pieces along a dim on every rank, where all ranks go on in the same way."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
-        """As Gather."""
-        ctx.dim, ctx.group = dim, group
-        return joined(x, dim, group)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient is whole, and the same, on every rank already."""
-        return piece(grads[0], ctx.dim, ctx.group), None, None
-
-
-class Sum(torch.autograd.Function):
-    """The sum over ranks on every rank, where all ranks go on in the same way."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, group: dist.ProcessGroup) -> Tensor:
-        """In a tensor of its own."""
-        del ctx
-        return summed(x, group)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient is whole, and the same, on every rank already."""
-        del ctx
-        return grads[0], None
-
-
-class Enter(torch.autograd.Function):
-    """A value that all ranks have, where each goes on in its own way: the transpose of Sum."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, group: dist.ProcessGroup) -> Tensor:
-        """Nothing moves."""
-        ctx.group = group
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """What every rank did with the value counts."""
-        return summed(grads[0], ctx.group), None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        """The gradient as the ranks had the value."""
+        return ctx.back(grads[0]), None, None
 
 
 def gather(x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
-    """All of a value, of which each rank has a piece along `dim`; each goes on in its own way."""
-    return Gather.apply(x, dim, group)
+    """All of a value, of which each rank has a piece along `dim`.
+
+    Each rank goes on in its own way, so what all of them did with a piece counts.
+    """
+    return Exchange.apply(
+        x, lambda x: joined(x, dim, group), lambda grad: summed_piece(grad, dim, group)
+    )
 
 
 def scatter_sum(x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
-    """This rank's piece along `dim` of the sum of what the ranks have."""
-    return ScatterSum.apply(x, dim, group)
+    """This rank's piece along `dim` of the sum of what the ranks have: the transpose of gather."""
+    return Exchange.apply(
+        x, lambda x: summed_piece(x, dim, group), lambda grad: joined(grad, dim, group)
+    )
 
 
 def collect(x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
-    """All of a value, of which each rank has a piece along `dim`; all go on in the same way."""
-    return Collect.apply(x, dim, group)
+    """All of a value, of which each rank has a piece along `dim`.
 
-
-def sum_over(x: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """The sum of what the ranks have; all go on in the same way."""
-    return Sum.apply(x, group)
+    All ranks go on in the same way, so all have the same gradient of the whole.
+    """
+    return Exchange.apply(x, lambda x: joined(x, dim, group), lambda grad: piece(grad, dim, group))
 
 
 def enter(x: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """A value that all ranks have; each goes on in its own way."""
-    return Enter.apply(x, group)
+    """A value that all ranks have.
+
+    Each rank goes on in its own way, so what all of them did with it counts.
+    """
+    return Exchange.apply(x, lambda x: x.view_as(x), lambda grad: summed(grad, group))
+
+
+def sum_over(x: Tensor, group: dist.ProcessGroup) -> Tensor:
+    """The sum of what the ranks have: the transpose of enter.
+
+    All ranks go on in the same way, so all have the same gradient of the sum.
+    """
+    return Exchange.apply(x, lambda x: summed(x, group), lambda grad: grad)
 
 
 def piece(x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
