@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from specc.check.apart import check_apart, check_biases
 from specc.check.cluster import warn_of_crossings
 from specc.check.coverage import check_axes, check_storage
 from specc.check.elements import check_elements
@@ -20,7 +21,7 @@ from specc.check.placement import Placement
 from specc.check.rings import check_rings
 from specc.check.selectors import Tree
 from specc.check.target import check_target
-from specc.check.tensor import check_bias_units, place_tensors, summed
+from specc.check.tensor import place_tensors, summed
 from specc.check.ties import find_ties
 from specc.check.train import training
 from specc.check.units import check_islands, storage
@@ -98,7 +99,8 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
         placed=placed,
     )
     facts = attrs.evolve(facts, summed=summed(facts, report))
-    check_bias_units(facts, report)
+    check_biases(facts, report)
+    check_apart(facts, report)
     check_storage(facts, rules.compiled, report)
     check_graphs(facts, report)
     check_rings(facts, report)

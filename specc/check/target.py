@@ -99,7 +99,7 @@ def _asked_by_graph(facts: Facts, module: Module) -> Iterator[tuple[str, tuple[i
     assert module.compile is not None
     span = module.compile.span
     yield "reduce_overhead", (), span
-    if facts.layout.methods:
+    if facts.layout.methods or facts.layout.tensor is not None:
         yield "graph_collectives", (), span
     unit = next((u for u in facts.layout.storage.units if module.path in u.modules), None)
     if unit is not None and unit.reshard:

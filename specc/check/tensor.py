@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specc.check.selectors import spelled
 from specc.plan.placing import Placed, place_block
-from specc.plan.tensor import WHOLE, lie, loss_place, parameter_dim
+from specc.plan.tensor import COLUMNS, lie, loss_place, parameter_dim
 from specc.plan.uses import gradient_uses
-from specc.program import model
+from specc.program.dims import show
 
 if TYPE_CHECKING:
     from specc.check.selectors import Tree
@@ -34,7 +33,19 @@ def place_tensors(program: Program, model_tree: Tree, split: TensorSplit) -> dic
 
 
 def _check_loss(terms: tuple[LossTerm, ...], split: TensorSplit, report: Report) -> None:
-    """Report terms that ranks share in different ways."""
+    """Report terms that ranks share in different ways, and classes that lie apart."""
+    for term in terms:
+        classes = term.types[0].shape[-1:]
+        if loss_place(term, split) == "classes" and lie(classes[0], split) != COLUMNS:
+            report.error(
+                "E0410",
+                term.span,
+                f"`{term.function}` needs the classes of a rank side by side, and "
+                f"`{'*'.join(split.axes)}` splits `{show(classes[0])}` otherwise",
+                "over these classes",
+                also=[(split.rule, "split here")],
+                helps=["give the classes a dim of their own"],
+            )
     kinds = {loss_place(term, split) == "split": term for term in terms}
     if len(kinds) > 1:
         report.error(
@@ -71,27 +82,3 @@ def summed(facts: Facts, report: Report) -> tuple[str, ...]:
         elif True in kinds and not parameter.frozen:
             found.append(parameter.name)
     return tuple(found)
-
-
-def check_bias_units(facts: Facts, report: Report) -> None:
-    """Report a unit that is one Linear whose bias is added after the sum over ranks."""
-    split = facts.layout.tensor
-    if split is None:
-        return
-    modules = {module.path: module for module in facts.model.walk()}
-    for unit in facts.layout.storage.units:
-        for path in unit.modules:
-            module = modules[path]
-            leaf = module.what
-            if not isinstance(leaf, model.Leaf) or leaf.kind != "Linear" or unit.span is None:
-                continue
-            if len(module.parameters) > 1 and lie(leaf.dims["I"], split) != WHOLE:
-                report.error(
-                    "E0494",
-                    unit.span,
-                    f"`{spelled(path)}` as a unit is not built yet: its bias is added outside of "
-                    "it, after the sum over ranks",
-                    "gathered on its own",
-                    helps=["make the block around it the unit"],
-                )
-                return

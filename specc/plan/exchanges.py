@@ -152,11 +152,13 @@ class _Walk:
         if child.block is not None:
             results = list(self.block(child, given, again=again, last=last))
             return results[0]
-        again = again or child.recompute is not None
-        has = any(given)
+        recomputed, has = child.recompute is not None, any(given)
         if isinstance(child.what, (model.Chain, model.PartList)):
+            ends = isinstance(child.what, model.Chain) and (last or recomputed)
             for element in child.children:
-                has = self.apply(element, [has, *given[1:]], again=again, last=False)
+                at_end = ends and element is child.children[-1]
+                flags = [has, *given[1:]]
+                has = self.apply(element, flags, again=again or recomputed, last=at_end)
             return has
         return has or _is_trained(child)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.tensor import splitting
+from specc.plan.tensor import SEGMENTS, lie, splitting
 from specc.program.dims import Entry, names, show, show_shape
 from specc.vocabulary.find import find
 
@@ -67,8 +67,19 @@ def part_faults(what: Leaf, span: Span, split: TensorSplit) -> Iterator[Fault]:
         name = splitting(entry, split)
         if letter in record.letters and letter not in free and name is not None:
             yield needs_whole(what.kind, name, span, split)
-    for parameter in what.parameters[:1]:  # a bias has no dim that its weight has not
-        yield from _weight_faults(parameter.shape, span, split)
+    found = list(_weight_faults(what.parameters[0].shape, span, split)) if what.parameters else []
+    yield from found  # of the first tensor: a bias has no dim that its weight has not
+    for letter, entry in what.dims.items() if not found else ():
+        built = what.kind == "Linear" and letter == "O"
+        if lie(entry, split) == SEGMENTS and not built and not is_mixed(entry, split):
+            yield Fault(
+                "E0494",
+                span,
+                f"`{what.kind}` with segments side by side, `{show(entry)}`, that "
+                f"`{_axes(split)}` splits is not built yet",
+                "its pieces lie apart",
+                ("write one part for each segment",),
+            )
 
 
 def _weight_faults(shape: Shape, span: Span, split: TensorSplit) -> Iterator[Fault]:

@@ -14,7 +14,6 @@ import attrs
 from specc.plan.faults import Fault, is_mixed, needs_whole, part_faults, value_faults
 from specc.plan.flow import types_of
 from specc.plan.tensor import (
-    SEGMENTS,
     WHOLE,
     WHOLE_TYPES,
     changed,
@@ -84,6 +83,7 @@ class _Placing:
     done: list[Statement] = attrs.field(factory=list["Statement"])
     versions: dict[str, int] = attrs.field(factory=dict[str, int])
     moved: dict[tuple[str, int, str], str] = attrs.field(factory=dict[tuple[str, int, str], str])
+    lying: list[Value] = attrs.field(factory=list["Value"])  # placed already
     index: int = 0
 
     def run(self) -> None:
@@ -148,25 +148,22 @@ class _Placing:
     def tensor(self, value: model.PartValue, by: str | None, *, has: bool) -> Value:
         """A Param or Buffer as an operand."""
         what = self.made.part(value.part).what
-        trained = isinstance(what, model.Leaf) and what.parameters[0].trained
+        assert isinstance(what, model.Leaf)
+        self.check_leaf(what, value.span)
         self.use((value.part,), apart=by is not None)
+        trained = what.parameters[0].trained
         stored = parameter_dim(value.type.shape, self.split) if trained else None
         if by is None or not has or stored is not None:
             return value
         at = next(i for i, entry in enumerate(value.type.shape) if by in names(entry))
+        if by == self.split.otherwise:
+            self.check_major(value, at)
         return model.Move("piece", value, at, value.type, value.span)
 
     def move(self, kind: str, value: Value, position: int | None) -> Value:
         """The moved value; of a named one under a name, so that it moves once."""
-        if position is not None and not self._is_major(type_of(value).shape[position]):
-            entry = type_of(value).shape[position]
-            self.fault(
-                "E0410",
-                value.span,
-                f"`{show(entry)}` is split by a dim that is not its first, and needed whole here",
-                "the ranks' pieces do not lie side by side",
-                "keep the dims apart up to here",
-            )
+        if position is not None:
+            self.check_major(value, position)
         if not isinstance(value, model.Ref):
             placed = self.value(value)
             return model.Move(kind, placed, position, type_of(value), value.span)
@@ -180,9 +177,19 @@ class _Placing:
             self.done.append(model.Assign((name,), made, value.span))
         return attrs.evolve(value, name=self.moved[key])
 
-    def _is_major(self, entry: Entry) -> bool:
+    def check_major(self, value: Value, position: int) -> None:
+        """Report an entry whose pieces do not lie side by side, and that is cut or joined."""
+        entry = type_of(value).shape[position]
         dims = (*self.split.dims, self.split.otherwise)
-        return len(entry) == 1 and (len(entry[0]) == 1 or entry[0][0] in dims)
+        if len(entry) == 1 and (len(entry[0]) == 1 or entry[0][0] in dims):
+            return
+        self.fault(
+            "E0410",
+            value.span,
+            f"`{show(entry)}` is split by a dim that is not its first, and needed whole here",
+            "the ranks' pieces do not lie side by side",
+            "keep the dims apart up to here",
+        )
 
     def _all_moved(self, name: str, version: int, kind: str) -> bool:
         """Whether a value is not needed where it lies any more."""
@@ -206,8 +213,13 @@ class _Placing:
 
     def value(self, value: Value) -> Value:
         """A value where its type says that it lies."""
+        if any(value is each for each in self.lying):
+            return value
         for kind in types_of(value):
             self.check_type(kind, value.span)
+        return self._placed(value)
+
+    def _placed(self, value: Value) -> Value:
         match value:
             case model.Ref(name):
                 read = (name, self.versions.get(name, 0))
@@ -241,20 +253,23 @@ class _Placing:
         if isinstance(what, model.Chain) and self.is_exchanging(what):
             return self.chain(value, what)
         if isinstance(what, model.Leaf):
-            (argument,) = value.arguments
-            return self.leaf(what, (value.part,), value, argument)
+            return self.leaf(what, (value.part,), value)
         if isinstance(what, model.PartList) and self.is_exchanging(what):
-            self.fault(
-                "E0494",
-                value.span,
-                "a list whose elements are split inside is not built yet",
-                "an element exchanges values between ranks",
-                "put the element into a block of its own",
-            )
+            self.fault_inside(value.span)
         self.note(what, (value.part,), value)
         if isinstance(what, model.Foreign):
             return self.foreign(what.extern, what.dims, value)
         return attrs.evolve(value, arguments=tuple(map(self.value, value.arguments)))
+
+    def fault_inside(self, span: Span) -> None:
+        """Report a list, or a chain in a chain, whose elements exchange values."""
+        self.fault(
+            "E0494",
+            span,
+            "a list, or a chain in a chain, whose elements are split inside is not built yet",
+            "an element exchanges values between ranks",
+            "put the element into a block of its own",
+        )
 
     def is_exchanging(self, what: What) -> bool:
         """Whether applying a part exchanges values beside those of blocks inside it."""
@@ -269,7 +284,7 @@ class _Placing:
         match what:
             case model.Leaf():
                 at = place(value.types[0], self.split)
-                self.check_whole_letters(what, value.span)
+                self.check_leaf(what, value.span)
                 self.use(path, apart=at is not None)
             case model.Chain(items) | model.PartList(items):
                 for number, item in enumerate(items):
@@ -300,69 +315,39 @@ class _Placing:
             path = (value.part, str(number))
             self.check_type(kind, value.span)
             if isinstance(item, model.Leaf):
-                result = self.leaf(item, path, applied, result, placed=number > 0)
+                result = self.leaf(item, path, applied)
             else:
+                if self.is_exchanging(item):
+                    self.fault_inside(value.span)
                 self.note(item, path, applied)
-                inside = result if number > 0 else self.value(result)
-                result = attrs.evolve(applied, arguments=(inside,))
+                result = attrs.evolve(applied, arguments=(self.value(result),))
+            self.lying.append(result)
         return result
 
-    def leaf(
-        self,
-        what: Leaf,
-        path: tuple[str, ...],
-        value: model.ApplyPart,
-        argument: Value,
-        *,
-        placed: bool = False,
-    ) -> Value:
-        """One part of the vocabulary applied.
-
-        Args:
-            placed: whether the argument lies where its type says already.
-        """
+    def leaf(self, what: Leaf, path: Path, value: model.ApplyPart) -> Value:
+        """One part of the vocabulary applied."""
+        (argument,) = value.arguments
         at = place(value.types[0], self.split)
         by = at[1] if at is not None else None
-        self.check_whole_letters(what, value.span)
+        self.check_leaf(what, value.span)
         match what.kind:
             case "Linear":
                 out, into = lie(what.dims["O"], self.split), lie(what.dims["I"], self.split)
                 if out != WHOLE:
                     self.use(path, apart=True)
-                    return attrs.evolve(value, arguments=(self._whole(argument, placed=placed),))
-                sums = what.dims["I"]
-                if into == SEGMENTS and len(sums) > 1 and not is_mixed(sums, self.split):
-                    self.fault(
-                        "E0494",
-                        value.span,
-                        f"a Linear from segments side by side, `{show(sums)}`, whose "
-                        f"weight `{self.axes}` splits is not built yet",
-                        "sums over all of them",
-                        "give each segment a Linear of its own, and add the results",
-                    )
+                    return attrs.evolve(value, arguments=(self.whole(argument),))
                 if into != WHOLE:
-                    inner = argument if placed else self.value(argument)
-                    return self.row(path, attrs.evolve(value, arguments=(inner,)), what)
+                    inner = attrs.evolve(value, arguments=(self.value(argument),))
+                    return self.row(path, inner, what)
             case "Embedding":
                 if lie(what.dims["V"], self.split) != WHOLE:
-                    inner = argument if placed else self.value(argument)
-                    return self.reduced(attrs.evolve(value, arguments=(inner,)))
+                    return self.reduced(attrs.evolve(value, arguments=(self.value(argument),)))
                 if lie(what.dims["D"], self.split) != WHOLE:
                     by = None
             case _:
                 pass
         self.use(path, apart=at is not None)
-        if placed:
-            return attrs.evolve(value, arguments=(argument,))
         return attrs.evolve(value, arguments=(self.operand(argument, by),))
-
-    def _whole(self, argument: Value, *, placed: bool) -> Value:
-        if not placed:
-            return self.whole(argument)
-        kind = type_of(argument)
-        at = place(kind, self.split)
-        how, position = ("enter", None) if at is None else ("gather", at[0])
-        return model.Move(how, argument, position, kind, argument.span)
 
     def row(self, path: tuple[str, ...], value: model.ApplyPart, what: Leaf) -> Value:
         """A Linear from pieces: the sum over ranks, and the bias once."""
@@ -383,7 +368,7 @@ class _Placing:
             return model.Move("sum_over", value, None, kind, value.span)
         return model.Move("scatter_sum", value, at[0], kind, value.span)
 
-    def check_whole_letters(self, what: Leaf, span: Span) -> None:
+    def check_leaf(self, what: Leaf, span: Span) -> None:
         """Report a split dim that a part needs whole, and weights that are split wrongly."""
         self.faults += part_faults(what, span, self.split)
 

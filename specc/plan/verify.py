@@ -44,13 +44,16 @@ def _split_faults(facts: Facts) -> Iterator[str]:
     layout = facts.layout
     names = {axis.name for axis in facts.mesh.axes}
     for split in layout.splits:
-        degree = facts.mesh.degree(split.axes)
         if not set(split.axes) <= names:
             yield f"{split.dim} is split over {split.axes}, which are no axes of the mesh"
-        if facts.sizes[split.dim] % degree:
-            yield f"{split.dim} = {facts.sizes[split.dim]} is split {degree} ways"
+    tensor = layout.tensor
+    parts = [(dim, tensor.axes) for dim in tensor.dims] if tensor is not None else []
+    for dim, axes in [*((split.dim, split.axes) for split in layout.splits), *parts]:
+        degree = facts.mesh.degree(axes)
+        if facts.sizes[dim] % degree:
+            yield f"{dim} = {facts.sizes[dim]} is split {degree} ways"
     used = {axis for split in layout.splits for axis in split.axes}
-    apart = set(layout.tensor.axes) if layout.tensor is not None else set[str]()
+    apart = set(tensor.axes) if tensor is not None else set[str]()
     idle = names - used - apart - set(layout.duplicate)
     if idle:
         yield f"axes {sorted(idle)} split no data, and no rule replicates over them"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from specc.plan.attention import repeats
+from specc.plan.chains import input_precisions
 from specc.printing.context import CASTS, Context, group_name, literal
 from specc.printing.expressions import Code, Expressions, settings_with
 from specc.printing.names import Names
@@ -138,7 +139,7 @@ class Forward:
 
     def call(self, target: str, child: Module, arguments: list[str]) -> str:
         """One module called, in its own precision, recomputed in backward where a rule says so."""
-        outer, inner = self.module.precision.params, _precisions(child)
+        outer, inner = self.module.precision.params, input_precisions(child)
         if len(inner) > 1 and isinstance(child.what, model.Chain):
             text = arguments[0]  # parts of the chain differ: each is called on its own
             for number, item in enumerate(child.children):
@@ -204,7 +205,7 @@ class Forward:
 
     def _form(self, element: Module) -> tuple[object, ...]:
         recomputed = element.recompute is not None and not element.recompute.keep
-        return (recomputed and element.recompute, _precisions(element))
+        return (recomputed and element.recompute, input_precisions(element))
 
     # --------------------------------------------------------------------------- functions
 
@@ -323,12 +324,3 @@ def _gives_view(value: model.ApplyPart, module: Module, facts: Facts) -> bool:
     # with a bias it is a flat result, viewed
     has_rows = len(value.types[0].shape) > 2
     return child.type == "Linear" and len(child.parameters) == 2 and has_rows
-
-
-def _precisions(module: Module) -> frozenset[str]:
-    """Dtypes that a module wants its inputs in: a block its own, a chain those of its parts."""
-    if isinstance(module.what, (model.Chain, model.PartList)):
-        return frozenset(p for child in module.children for p in _precisions(child))
-    if any(inner.parameters for inner in module.walk()):
-        return frozenset({module.precision.params})
-    return frozenset()

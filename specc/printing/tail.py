@@ -59,7 +59,8 @@ class Tail:
         labels = forward.locals.of(self.labels)
         facts = forward.context.facts
         tensor, term = facts.layout.tensor, facts.training.loss[0]
-        group = forward.group(tensor.axes) if tensor is not None else ""
+        is_whole = tensor is None or loss_place(term, tensor) == "whole"
+        group = "" if tensor is None or is_whole else forward.group(tensor.axes)
         loss = loss_text(facts, term, (f"{tail}({name})", labels), self.settings, group)
         given = labels
         if tensor is not None and loss_place(term, tensor) == "split":

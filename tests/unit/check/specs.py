@@ -56,6 +56,12 @@ TRAIN = """\
   optimizer = AdamW(lr = 1e-3)
   steps = 5
 """
+SQUARES = """\
+  data { x = randn, t: [B, S, d] = randn }
+  loss = mse(y, t)
+  optimizer = AdamW(lr = 1e-3)
+  steps = 5
+"""
 
 
 def spec(
@@ -72,6 +78,18 @@ def spec(
         f"specc 1\n{dims}{model}mesh {{ {mesh} }}\nlayout {{\n{layout}\n}}\n"
         f"train {{\n{train}}}\n{more}\n"
     )
+
+
+def net(
+    body: str,
+    rule: str,
+    mesh: str = "dp = 2, tp = 2",
+    layout: str = "dp: shard B",
+    inputs: str = "x: [B, S, d]",
+) -> str:
+    """The text of a run whose model has one body, to [B, S, d]."""
+    model = f"model Net({inputs}) -> y: [B, S, d] {{\n{body}\n}}\n"
+    return spec(f"{layout}\n{rule}", mesh, train=SQUARES, model=model)
 
 
 def program(text: str) -> Program:

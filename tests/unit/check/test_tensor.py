@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.check.specs import DIMS, facts, findings, only, spec
+from tests.unit.check.specs import DIMS, facts, findings, net, only, spec
 
-TRAIN = """\
-  data { x = randn, t: [B, S, d] = randn }
-  loss = mse(y, t)
-  optimizer = AdamW(lr = 1e-3)
-  steps = 5
-"""
 ATTENTION = """
   wq: Linear(d -> heads*hd)
   wk: Linear(d -> kv*hd)
@@ -27,12 +21,6 @@ FEED = """
 ULYSSES = "cp: shard S via ulysses(heads)"
 
 
-def net(body: str, rule: str, mesh: str = "dp = 2, tp = 2", layout: str = "dp: shard B") -> str:
-    """A model of one block from and to [B, S, d]."""
-    model = f"model Net(x: [B, S, d]) -> y: [B, S, d] {{{body}\n}}\n"
-    return spec(f"{layout}\n{rule}", mesh, train=TRAIN, model=model)
-
-
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
@@ -44,7 +32,7 @@ def net(body: str, rule: str, mesh: str = "dp = 2, tp = 2", layout: str = "dp: s
         (
             net(FEED.replace("ff", "heads*hd + kv*hd").format("up(x)"), "tp: shard heads, kv"),
             "E0494",
-            "a Linear from segments side by side, `heads*hd + kv*hd`",
+            "`Linear` with segments side by side, `heads*hd + kv*hd`, that `tp` splits",
         ),
         (
             net(
@@ -80,7 +68,7 @@ def net(body: str, rule: str, mesh: str = "dp = 2, tp = 2", layout: str = "dp: s
             net("\n  layers: repeat 2 (Linear(d -> ff) -> Linear(ff -> d))\n  return layers(x)",
                 "tp: shard ff"),
             "E0494",
-            "a list whose elements are split inside is not built yet",
+            "a list, or a chain in a chain, whose elements are split inside is not built yet",
         ),
         (
             net(
@@ -134,6 +122,94 @@ def test_what_cannot_be_split_is_refused(text: str, code: str, says: str) -> Non
 def test_a_rule_that_says_something_else_is_refused(rule: str, code: str, at: str) -> None:
     found = findings(spec(f"dp: shard B\n{rule}", "dp = 2, tp = 2"))
     assert (found[0].code, found[0].labels[0].span.text) == (code, at)
+
+
+SEGMENTED = """\
+  up: Linear(d -> ff + heads*hd)
+  m:  Param([ff + heads*hd])
+  a:  Linear(ff -> d)
+  b:  Linear(heads*hd -> d)
+  u, v = split(up(x)*m)
+  return a(u) + b(v)"""
+REORDERED = """\
+  up:   Linear(d -> heads*2)
+  m:    Param([2*heads])
+  down: Linear(heads*2 -> d)
+  h = (up(x) as [B, S, heads, 2]) as [B, S, 2, heads]
+  k = (h as [B, S, 2*heads])*m
+  return down((k as [B, S, 2, heads]) as [B, S, heads*2])"""
+INTERLEAVED = """\
+  hi:   Linear(d -> ff)
+  lo:   Linear(ff -> d)
+  up:   Linear(d -> 2*hd)
+  m:    Param([2*S, hd])
+  down: Linear(2*hd -> d)
+  h = (up(x) as [B, S, 2, hd]) as [B, 2, S, hd]
+  k = (h as [B, 2*S, hd])*m
+  return down((k as [B, 2, S, hd]) as [B, S, 2*hd]) + lo(hi(x))"""
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "code"),
+    [
+        (SEGMENTED, "tp: shard ff, heads", "E0494"),
+        (REORDERED, "tp: shard heads", "E0408"),
+        (INTERLEAVED, "tp: shard ff else S", "E0410"),
+    ],
+)
+def test_a_parameter_lies_as_the_values_that_meet_it(body: str, rule: str, code: str) -> None:
+    """A rank would multiply its piece of a value with other elements of the parameter."""
+    found = findings(net(body, rule))[0]
+    assert (found.code, found.labels[0].span.text) == (code, "m")
+
+
+def test_ids_of_several_tables_in_one_are_not_split() -> None:
+    """Each rank would look for all ids in the whole table, and the sum would count them twice."""
+    body = "  e: Embedding(ff + vocab -> d)\n  return x + e(ids)"
+    text = net(body, "tp: shard ff, vocab", inputs="x: [B, S, d], ids: i64[B, S]")
+    text = text.replace("x = randn,", "x = randn, ids = randint(32),")
+    assert only(findings(text), "E0494").title.startswith("`Embedding` with segments side by side")
+
+
+CHAIN = "  mlp: Linear(d -> ff, bias = false) -> GELU -> Linear(ff -> d, bias = false)"
+
+
+@pytest.mark.parametrize("rule", ["recompute mlp", "compile mlp", "dp: shard params per mlp"])
+@pytest.mark.parametrize(
+    ("why", "split"),
+    [
+        ("ranks exchange values between its elements", "tp: shard ff"),
+        (
+            "its elements have different precisions",
+            "tp: shard B\nprecision { params = bf16 }\nprecision mlp[2] { params = fp32 }",
+        ),
+    ],
+)
+def test_a_chain_that_is_called_apart_has_no_forward_to_act_on(
+    rule: str, why: str, split: str
+) -> None:
+    found = findings(net(f"{CHAIN}\n  return x + mlp(x)", f"{split}\n{rule}"))
+    (apart,) = [each for each in found if why in each.title]
+    assert (apart.code, apart.labels[0].span.text) == ("E0494", rule.removeprefix("dp: "))
+
+
+def test_a_chain_in_a_chain_is_a_block_where_ranks_exchange() -> None:
+    body = "  mlp: GELU -> (Linear(d -> ff) -> Linear(ff -> d))\n  return mlp(x)"
+    assert only(findings(net(body, "tp: shard ff")), "E0494").title.startswith("a list, or a chain")
+
+
+def test_a_bias_is_gathered_where_it_is_added() -> None:
+    """A part in a precision of its own is a unit, without a rule that says so."""
+    rule = "tp: shard ff\nprecision { params = bf16 }\nprecision down { params = fp32 }"
+    found = findings(net(FEED.format("silu(up(x))"), rule))
+    (bias,) = [each for each in found if each.code == "E0494"]
+    assert bias.notes == ("the unit is down, in fp32",)
+
+
+def test_captured_graphs_with_exchanges_are_judged() -> None:
+    rule = 'tp: shard ff\ncompile { mode = "reduce-overhead" }'
+    found = findings(net(FEED.format("silu(up(x))"), rule), target="musa")
+    assert "a captured graph must not communicate on musa" in {each.title for each in found}
 
 
 def test_a_minor_factor_of_a_weight_names_the_segments() -> None:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from specc.printing.text import print_text
-from tests.unit.check.specs import facts, spec
+from tests.unit.check.specs import SQUARES, facts, spec
 
-TRAIN = """\
-  data { x = randn, t: [B, S, d] = randn }
-  loss = mse(y, t)
-  optimizer = AdamW(lr = 1e-3)
-  steps = 5
-"""
 BLOCK = """
 block Out(x: [B, S, d]) -> [B, S, d] {
   out: Linear(d -> d)
@@ -36,5 +30,5 @@ block Out(x: [B, S, d]) -> [B, S, d] {
 )
 def test_a_view_is_copied(body: str, is_copied: bool) -> None:
     model = f"{BLOCK}model Net(x: [B, S, d]) -> y: [B, S, d] {{\n  {body}\n}}\n"
-    found = facts(spec("dp: shard B, params", "dp = 2", train=TRAIN, model=model))
+    found = facts(spec("dp: shard B, params", "dp = 2", train=SQUARES, model=model))
     assert (".clone()" in print_text(found).sections[0].code) == is_copied
