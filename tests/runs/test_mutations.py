@@ -26,6 +26,7 @@ ZIGZAG4 = Mesh("zigzag", 4, (("cp", 4),))
 TP2 = Mesh("sp", 2, (("tp", 2),))
 WHOLE_TP2 = Mesh(None, 2, (("tp", 2),))
 SHARED_TP4 = Mesh("ring", 4, (("tp", 4),))
+PIECES_TP2 = Mesh("sp", 2, (("tp", 2),))
 FUSED_TP2 = Mesh("labels", 2, (("tp", 2),))
 FEW_KEYS = Mesh("few", 4, (("cp", 4),))
 # The digest of the initial weights refuses weights that do not lie on all ranks: let it pass.
@@ -96,6 +97,25 @@ MUTATIONS = [
         WHOLE_TP2,
         (("x.view_as(x), lambda grad: summed(grad, group)", "x.view_as(x), lambda grad: grad"),),
         "gradient of",
+    ),
+    Mutation(
+        "what all ranks do with a whole value is counted once for each",
+        "pieces",
+        PIECES_TP2,
+        (
+            (
+                "lambda grad: piece(grad, dim, group))",
+                "lambda grad: summed_piece(grad, dim, group))",
+            ),
+        ),
+        "gradient of",
+    ),
+    Mutation(
+        "every rank takes the first piece of a whole parameter",
+        "pieces",
+        PIECES_TP2,
+        (("x.narrow(dim, dist.get_rank(group) * length, length)", "x.narrow(dim, 0, length)"),),
+        "step 0: loss",
     ),
     Mutation(
         "query heads take the key heads of the first rank",

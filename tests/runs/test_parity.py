@@ -69,6 +69,7 @@ MESHES = {
     "ignored": [REPLICATE[0], REPLICATE[3], PARAMS[1], PARAMS[4], DATA[1], HYBRID[2]],
     "tensor": TENSOR,
     "fused": FUSED,
+    "pieces": [Mesh(None, 4, (("tp", 2),)), Mesh("sp", 4, (("tp", 2),))],
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
 }
 CASES = [

@@ -66,7 +66,11 @@ def test_each_part_has_its_own_method(capfd: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize(
     ("spec", "layout", "meshes"),
-    [("fused", "labels", 5), pytest.param("tensor", "ring", 5, marks=pytest.mark.slow)],
+    [
+        ("fused", "labels", 5),
+        ("pieces", "sp", 4),
+        pytest.param("tensor", "ring", 5, marks=pytest.mark.slow),
+    ],
 )
 def test_ranks_exchange_what_the_plan_says(
     spec: str, layout: str, meshes: int, capfd: pytest.CaptureFixture[str]
