@@ -33,6 +33,7 @@ def main() -> None:
             # A mean on each rank: FSDP2 averages gradients, so this is the mean of the whole batch.
             loss = F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
             loss.backward()
+            training.sum_gradients()  # over the ranks of a tensor rule, if the spec has one
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad()

@@ -4,7 +4,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -21,6 +21,7 @@ from specc.diagnostics import SpeccError
 from specc.parts.ahead import ahead
 from specc.plan.facts import Facts
 from specc.plan.holding import HeldTensor
+from specc.printing.context import group_name
 from specc.runtime.beside import modules_beside
 from specc.runtime.environment import variables
 from specc.runtime.execute import load_text
@@ -34,6 +35,13 @@ class Ready(BaseException):
 @attrs.frozen(eq=False)
 class Built:
     """A training on this rank, ready for a loop; a context manager that ends what it began.
+
+    A loop of one's own draws a batch, calls the model, calls `backward` on this rank's mean of its
+    loss, then `sum_gradients`, clips, and steps. Storage averages gradients over the ranks that
+    split the data. Under a tensor rule what the model returns lies as its dims say: a dim that the
+    rule names is this rank's piece, so a loss over split classes is
+    `specc.parts.losses.split_cross_entropy`; where the ranks of the rule have pieces of one value
+    (`else`), each gives its mean divided by their number.
 
     Args:
         model: sharded, its weights drawn or loaded.
@@ -51,15 +59,32 @@ class Built:
     module: ModuleType = attrs.field(repr=False)
     owns_group: bool = attrs.field(repr=False)
     _sources: tuple[Any, ...] = attrs.field(repr=False)
+    _sums: "_GradientSums | None" = attrs.field(repr=False)
 
     def batches(self, start: int | None = None) -> Iterator[tuple[torch.Tensor, ...]]:
         """This rank's part of every microbatch: a tensor for each field, in the spec's order.
 
+        Dropout of the model takes the masks of the batch that was drawn last.
+
         Args:
             start: step whose batch comes first; the step to begin with by default.
         """
-        for batch in self._drawn(self.start if start is None else start):
+        first = self.start if start is None else start
+        seed_dropout = vars(self.module).get("seed_dropout")
+        number = first * self.facts.training.accumulate
+        for index, batch in enumerate(self._drawn(first), number):
+            if seed_dropout is not None:
+                seed_dropout(self.model, self.module.SEED, index)
             yield batch if isinstance(batch, tuple) else (batch,)
+
+    def sum_gradients(self) -> None:
+        """Add up the gradients of whole parameters that the ranks of a tensor rule use on pieces.
+
+        Once a step, between the last `backward` and clipping; a spec without such parameters has
+        nothing to add up. The optimizer refuses to step where it was left out.
+        """
+        if self._sums is not None:
+            self._sums.sum_all()
 
     def train(self, start: int | None = None) -> Generator[dict[str, Any], None, None]:
         """The spec's own loop: a record after each step, its tensors still on the device."""
@@ -122,6 +147,9 @@ def build(text: str, facts: Facts, *, resume: str | None = None) -> Built:
         vars(module).update(seen.originals)
     device = next(seen.model.parameters()).device
     mesh = _mesh(facts, seen, module)
+    sums = _GradientSums(seen.model, facts, module) if facts.summed else None
+    if sums is not None:
+        seen.optimizer.register_step_pre_hook(sums.before_step)
     return Built(
         seen.model,
         seen.optimizer,
@@ -132,7 +160,35 @@ def build(text: str, facts: Facts, *, resume: str | None = None) -> Built:
         module,
         owns_group,
         seen.sources,
+        sums,
     )
+
+
+class _GradientSums:
+    """Watches that gradients are summed before each step, by the text's loop or another one."""
+
+    def __init__(self, model: nn.Module, facts: Facts, module: ModuleType) -> None:
+        assert facts.layout.tensor is not None
+        self.parameters = module.named_parameters(model, module.SUMMED)
+        self.group = getattr(model, group_name(facts.layout.tensor.axes))
+        self.sum, self.done = module.sum_gradients, False
+        vars(module)["sum_gradients"] = self
+
+    def __call__(self, parameters: Iterable[nn.Parameter], group: dist.ProcessGroup) -> None:
+        self.sum(parameters, group)
+        self.done = True
+
+    def sum_all(self) -> None:
+        self(self.parameters, self.group)
+
+    def before_step(self, *_: object) -> None:
+        if not self.done:
+            raise RuntimeError(
+                f"gradients of {len(self.parameters)} parameters are not summed over the ranks that"
+                " use them: call `sum_gradients()` of the built training once a step, after"
+                " `backward` and before clipping"
+            )
+        self.done = False
 
 
 class _Seen:

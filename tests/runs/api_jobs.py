@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import torch
 import torch.distributed as dist
+from torch.distributed.tensor import DTensor
+from torch.nn.utils import clip_grad_norm_
 
 import specc
+from specc.parts.losses import cross_entropy, split_cross_entropy
 from specc.plan.holding import holding
 from specc.runtime.session import held, numbers
 
@@ -26,6 +31,49 @@ def own_loop(path: str, overrides: tuple[str, ...], steps: int) -> list[float]:
             training.optimizer.zero_grad()
             losses.append(loss.item())
     return losses
+
+
+def labelled_loop(path: str, overrides: tuple[str, ...], steps: int) -> list[float]:
+    """Losses of one's own loop that does what the spec's loop does, on one rank."""
+    spec = specc.load(Path(path), target="cpu", overrides=overrides)
+    losses: list[float] = []
+    with spec.build() as training:
+        batches = training.batches()
+        for _ in range(steps):
+            ids, labels = next(batches)
+            loss = cross_entropy(training.model(ids), labels) / labels.numel()
+            loss.backward()
+            clip_grad_norm_(training.model.parameters(), 1.0)
+            training.optimizer.step()
+            training.optimizer.zero_grad()
+            losses.append(loss.item())
+    return losses
+
+
+def split_loop(path: str, overrides: tuple[str, ...], sums: bool) -> list[float] | str:
+    """Norms of the gradients of the second step of one's own loop over pieces, or its fault."""
+    spec = specc.load(Path(path), target="cpu", layout="sp", overrides=overrides)
+    with spec.build() as training:
+        model, batches = training.model, training.batches()
+        group: Any = model.tp_group
+        for _ in range(2):
+            training.optimizer.zero_grad()
+            ids, labels = next(batches)
+            loss = split_cross_entropy(model(ids), labels, group)
+            (loss / labels.numel()).backward()
+            if sums:
+                training.sum_gradients()
+            try:
+                training.optimizer.step()
+            except RuntimeError as error:
+                return f"{error}"
+        return [norm_of(weight.grad) for weight in model.parameters()]
+
+
+def norm_of(grad: torch.Tensor | None) -> float:
+    """Norm of a whole gradient."""
+    assert grad is not None
+    return (grad.full_tensor() if isinstance(grad, DTensor) else grad).norm().item()
 
 
 def own_records(path: str, overrides: tuple[str, ...]) -> list[dict[str, float]]:

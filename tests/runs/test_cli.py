@@ -178,6 +178,36 @@ def test_ranks_hold_what_the_plan_says(
     assert found == [(True, mesh)] * world
 
 
+def test_ones_own_loop_drops_what_the_specs_loop_drops(pool: Pool) -> None:
+    path = str(SPECS / "tied.spec")
+    overrides = ("train.steps=3", "B=2", "S=32")
+    own = pool.run("tests.runs.api_jobs:labelled_loop", path, overrides, 3, world=1)[0]
+    records = pool.run("tests.runs.api_jobs:own_records", path, overrides, world=1)[0]
+
+    assert own == pytest.approx([record["loss"] for record in records], rel=1e-5)
+
+
+SPLIT = str(ROOT / "tests" / "cases" / "parity" / "tensor.spec")
+SPLIT_LOOP = "tests.runs.api_jobs:split_loop"
+
+
+def test_ones_own_loop_over_pieces_has_the_gradients_of_one_rank(pool: Pool) -> None:
+    alone = pool.run(SPLIT_LOOP, SPLIT, (), True, world=1)[0]
+    both = pool.run(SPLIT_LOOP, SPLIT, ("mesh.tp=2",), True, world=2)
+
+    assert both[0] == both[1] == pytest.approx(alone, rel=1e-4)
+
+
+def test_a_step_without_the_sums_of_gradients_is_refused(pool: Pool) -> None:
+    told = pool.run(SPLIT_LOOP, SPLIT, ("mesh.tp=2",), False, world=2)
+
+    assert told[0] == told[1]
+    assert told[0] == (
+        "gradients of 7 parameters are not summed over the ranks that use them: call"
+        " `sum_gradients()` of the built training once a step, after `backward` and before clipping"
+    )
+
+
 def test_another_world_is_refused(pool: Pool) -> None:
     told = pool.run("tests.runs.api_jobs:wrong_world", str(SPECS / "toy_ddp.spec"), world=2)
 
