@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specc.plan.placing import Placed, place_block
-from specc.plan.tensor import COLUMNS, lie, loss_place, parameter_dim
+from specc.plan.tensor import COLUMNS, lie, loss_place, parameter_dim, place
 from specc.plan.uses import gradient_uses
 from specc.program.dims import show
 
@@ -48,13 +48,16 @@ def _check_loss(terms: tuple[LossTerm, ...], split: TensorSplit, report: Report)
             )
     kinds = {loss_place(term, split) == "split": term for term in terms}
     if len(kinds) > 1:
+        at = place(kinds[True].types[0], split)
+        assert at is not None
+        is_otherwise = at[1] not in split.dims
         report.error(
             "E0494",
             kinds[True].span,
             f"a loss some terms of which `{'*'.join(split.axes)}` splits is not built yet",
             "each rank has a part of this one, and all of another",
-            also=[(split.rule, "split here")],
-            helps=["leave `else` out of the rule"] if split.otherwise is not None else [],
+            also=[(split.rule if is_otherwise else split.rules[at[1]], "split here")],
+            helps=[f"leave `{'else ' if is_otherwise else ''}{at[1]}` out of the rule"],
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.check.specs import DIMS, facts, findings, net, only, spec
@@ -238,3 +240,23 @@ def test_a_chunked_loss_does_not_gather_its_head_for_every_chunk() -> None:
 """
     found = only(findings(spec("dp: shard B, params per head", train=train)), "E0494")
     assert found.title.startswith("`head` as a unit is not built yet under a loss in chunks")
+
+
+HELD_OUT = Path(__file__).parents[2] / "cases" / "parity" / "held_out.spec"
+
+
+@pytest.mark.parametrize(
+    ("layout", "second", "label", "way_out"),
+    [
+        (None, "mean(logits)", "vocab", "leave `vocab` out of the rule"),
+        ("sp", "mean(hidden)", "vocab", "leave `else S` out of the rule"),
+    ],
+)
+def test_terms_of_a_loss_lie_in_one_way(
+    layout: str | None, second: str, label: str, way_out: str
+) -> None:
+    text = HELD_OUT.read_text(encoding="utf-8").replace(", ignore = 32)", f") + {second}")
+    found = only(findings(text, layout=layout), "E0494")
+    assert found.title == "a loss some terms of which `tp` splits is not built yet"
+    assert [each.span.text for each in found.labels] == [second, label]
+    assert [each.text for each in found.helps] == [way_out]
