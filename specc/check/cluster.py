@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from specc.check.names import Unknown
@@ -10,6 +11,8 @@ from specc.plan.facts import Cluster
 from specc.vocabulary.record import Setting, SettingValue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from specc.check.assignments import Choice
     from specc.check.expressions import Scope
     from specc.check.overrides import Settled
@@ -73,29 +76,52 @@ def _check_rate(name: str, choice: Choice, scope: Scope) -> None:
 
 
 def warn_of_crossings(mesh: Mesh, cluster: Cluster | None, layout: Layout, report: Report) -> None:
-    """Warn of axes that move activations and whose groups span more nodes than they must."""
+    """Warn of axes that move activations and whose groups span more nodes than they must.
+
+    The more an axis moves, the further inside it belongs: tensor splits, then Ulysses, then rings.
+    """
     if cluster is None or not cluster.gpus:
         return
-    for method in layout.methods:
-        for name in method.axes:
-            axis = mesh.axis(name)
-            spanned = _nodes_spanned(axis, cluster.gpus)
-            if spanned > 1:
-                _warn_of_crossing(axis, spanned, cluster, method.name, report)
+    inside: list[Axis] = []
+    for axis, what in _movers(mesh, layout):
+        if axis in inside:  # another method over it, inside other parts
+            continue
+        spanned = _nodes_spanned(axis, axis.stride, cluster.gpus)
+        must = _nodes_spanned(axis, prod(each.size.value for each in inside), cluster.gpus)
+        if spanned > must:
+            names = " and ".join(f"`{each.name}`" for each in inside if each.size.value > 1)
+            where = f"right before {names}" if names else "last"
+            help_ = f"put `{axis.name}` {where} in the mesh"
+            _warn_of_crossing(axis, spanned, cluster, what, help_, report)
+        elif spanned > 1 and what == TENSOR:
+            help_ = f"split tensors over at most the {cluster.gpus} ranks of a node"
+            _warn_of_crossing(axis, spanned, cluster, what, help_, report)
+        inside.insert(0, axis)
 
 
-def _nodes_spanned(axis: Axis, gpus: int) -> int:
-    ranks = range(0, axis.stride * axis.size.value, axis.stride)
-    return len({rank // gpus for rank in ranks})
+TENSOR = "the split of tensors"
+
+
+def _movers(mesh: Mesh, layout: Layout) -> Iterator[tuple[Axis, str]]:
+    """Axes that move activations, with what moves them; the one that moves most comes first."""
+    if layout.tensor is not None:
+        for name in reversed(layout.tensor.axes):
+            yield mesh.axis(name), TENSOR
+    for method in sorted(layout.methods, key=lambda method: method.name == "ring"):
+        for name in reversed(method.axes):
+            yield mesh.axis(name), f"`{method.name}`"
+
+
+def _nodes_spanned(axis: Axis, stride: int, gpus: int) -> int:
+    return len({rank // gpus for rank in range(0, stride * axis.size.value, stride)})
 
 
 def _warn_of_crossing(
-    axis: Axis, spanned: int, cluster: Cluster, method: str, report: Report
+    axis: Axis, spanned: int, cluster: Cluster, what: str, way_out: str, report: Report
 ) -> None:
     gpus = cluster.gpus or 1
     ranks = " ".join(str(axis.stride * i) for i in range(min(axis.size.value, 4)))
     more = " .." if axis.size.value > 4 else ""
-    fits = axis.size.value <= gpus
     report.warning(
         "E0305",
         axis.span,
@@ -103,7 +129,7 @@ def _warn_of_crossing(
         f"stride {axis.stride}: ranks {ranks}{more}",
         notes=[
             f"the last axis varies fastest; a node of {cluster.name} holds {gpus} ranks in a row",
-            f"`{method}` moves activations over `{axis.name}` in every layer",
+            f"{what} moves activations over `{axis.name}` in every layer",
         ],
-        helps=[f"put `{axis.name}` last in the mesh"] if fits else [],
+        helps=[way_out],
     )

@@ -171,6 +171,43 @@ def test_an_axis_that_moves_activations_over_more_nodes_than_it_must_is_warned_o
     assert not findings(inside)
 
 
+@pytest.mark.parametrize(
+    ("mesh", "rules", "axis", "way_out"),
+    [
+        ("tp = 2, dp = 4", "tp: shard heads, kv, ff", "tp", "put `tp` last in the mesh"),
+        (
+            "dp = 1, tp = 8",
+            "tp: shard vocab",
+            "tp",
+            "split tensors over at most the 4 ranks of a node",
+        ),
+        (
+            "cp = 2, dp = 2, tp = 2",
+            "tp: shard ff\ncp: shard S via ulysses(heads)",
+            "cp",
+            "put `cp` right before `tp` in the mesh",
+        ),
+        (
+            "r = 2, dp = 2, u = 2",
+            "r: shard S via ring\nu: shard S via ulysses(heads)",
+            "r",
+            "put `r` right before `u` in the mesh",
+        ),
+    ],
+)
+def test_what_moves_most_belongs_inside(mesh: str, rules: str, axis: str, way_out: str) -> None:
+    text = spec(f"dp: shard B\n{rules}", mesh, more=CLUSTER).replace("mesh {", "mesh on box {")
+    finding = only(findings(text), "E0305")
+    assert finding.labels[0].span.text.startswith(axis)
+    assert finding.helps[0].text == way_out
+
+
+def test_an_axis_that_cannot_lie_inside_a_node_is_right() -> None:
+    rules = "dp: shard B\ncp: shard S via ring\ntp: shard ff"
+    text = spec(rules, "dp = 1, cp = 2, tp = 4", more=CLUSTER)
+    assert not findings(text.replace("mesh {", "mesh on box {"))
+
+
 def test_a_spec_without_a_mesh_is_for_one_rank() -> None:
     text = spec(
         dims="dim d = 16, ff = 64, vocab = 32, depth = 1, heads = 4, kv = 2\n"
