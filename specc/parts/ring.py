@@ -57,32 +57,33 @@ class RingAttention(torch.autograd.Function):
                 all runs are equally long.
             hops: how often keys are sent on.
         """
-        rank = dist.get_rank(group)
-        out = q.new_zeros((*q.shape[:3], v.shape[3]), dtype=torch.float32)
-        lse = q.new_full(q.shape[:3], NOTHING, dtype=torch.float32)
+        rank, heads = dist.get_rank(group), k.shape[2]
+        ctx.heads, ctx.group, ctx.firsts, ctx.hops, ctx.sight = heads, group, firsts, hops, sight
+        q, k, v = (matrices(x, heads) for x in (q, k, v))
+        out = q.new_zeros((*q.shape[:2], v.shape[2]), dtype=torch.float32)
+        lse = q.new_full((*q.shape[:2], 1), NOTHING, dtype=torch.float32)
         held = (k, v)
         for hop in range(hops + 1):
             held = received(sent_on(held, group)) if hop else held
-            for rows, keys, ahead in blocks(firsts[rank], firsts[rank - hop], q.shape[1], sight):
-                seen = (held[0][:, keys], held[1][:, keys])
-                part, part_lse = block_attention(q[:, rows], *seen, ahead, sight)
-                before = lse[:, rows]
+            for mine, theirs, hidden in blocks(firsts[rank], firsts[rank - hop], q, k, sight):
+                seen = (held[0][:, theirs], held[1][:, theirs])
+                part, part_lse = block_attention(q[:, mine], *seen, hidden, sight)
+                before = lse[:, mine]
                 whole = torch.logaddexp(before, part_lse)
-                kept = out[:, rows] * (before - whole).exp().unsqueeze(-1)
-                out[:, rows] = kept + part * (part_lse - whole).exp().unsqueeze(-1)
-                lse[:, rows] = whole
-        out = out.to(q.dtype)
-        ctx.save_for_backward(q, k, v, out, lse)
-        ctx.group, ctx.firsts, ctx.hops, ctx.sight = group, firsts, hops, sight
-        return out
+                kept = out[:, mine].mul_((before - whole).exp())
+                kept.addcmul_(part, (part_lse - whole).exp())
+                lse[:, mine] = whole
+        result = tokens(out.to(q.dtype), heads, k.shape[1])
+        ctx.save_for_backward(q, k, v, result, lse)
+        return result
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """The same way again, with the weights of every block computed anew."""
-        q, k, v, out, lse = ctx.saved_tensors
-        rank = dist.get_rank(ctx.group)
-        dout = grads[0]
-        rowsum = (dout.float() * out.float()).sum(dim=-1)
+        q, k, v, result, lse = ctx.saved_tensors
+        rank, length = dist.get_rank(ctx.group), k.shape[1]
+        rowsum = (grads[0].float() * result.float()).sum(dim=-1, keepdim=True)
+        rowsum, dout = matrices(rowsum, ctx.heads), matrices(grads[0], ctx.heads)
         dq, dk, dv = (torch.zeros_like(x, dtype=torch.float32) for x in (q, k, v))
         held = (k, v)
         for hop in range(ctx.hops + 1):
@@ -90,17 +91,18 @@ class RingAttention(torch.autograd.Function):
                 moving = sent_on(held, ctx.group)
                 dk, dv = received(sent_on((dk, dv), ctx.group))
                 held = received(moving)
-            theirs = ctx.firsts[rank - hop]
-            for rows, keys, ahead in blocks(ctx.firsts[rank], theirs, q.shape[1], ctx.sight):
-                mine = (q[:, rows], dout[:, rows], lse[:, rows], rowsum[:, rows])
-                seen = (held[0][:, keys], held[1][:, keys])
-                more = block_gradients(*mine, *seen, ahead, ctx.sight)
-                dq[:, rows] += more[0]
-                dk[:, keys] += more[1]
-                dv[:, keys] += more[2]
+            origin = ctx.firsts[rank - hop]
+            for mine, theirs, hidden in blocks(ctx.firsts[rank], origin, q, k, ctx.sight):
+                asked = (q[:, mine], dout[:, mine], lse[:, mine], rowsum[:, mine])
+                seen = (held[0][:, theirs], held[1][:, theirs])
+                more = block_gradients(*asked, *seen, hidden, ctx.sight)
+                dq[:, mine] += more[0]
+                dk[:, theirs] += more[1]
+                dv[:, theirs] += more[2]
         if ctx.hops:
             dk, dv = received(sent_on((dk, dv), ctx.group, -ctx.hops))
-        return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype), None, None, None, None
+        found = (tokens(dx.to(x.dtype), ctx.heads, length) for dx, x in ((dq, q), (dk, k), (dv, v)))
+        return *found, None, None, None, None
 
 
 @torch.compiler.disable  # what travels between ranks is no part of a graph
@@ -134,42 +136,81 @@ def ring_attention(
     return RingAttention.apply(q, k, v, group, firsts, hops, sight)
 
 
-def blocks(
-    mine: tuple[int, ...], theirs: tuple[int, ...], length: int, sight: Sight
-) -> Iterator[tuple[slice, slice, int]]:
-    """Blocks of this rank's queries, each with the keys of a rank that any of them sees.
+def matrices(x: Tensor, heads: int) -> Tensor:
+    """A matrix for each key head, with the rows of its H / K heads of a token side by side.
 
-    The number says how many places the first query lies behind the first key.
+    Shapes: [B, S, H, E] -> [B * K, S * H / K, E].
+
+    Args:
+        heads: K.
+    """
+    return x.unflatten(2, (heads, -1)).transpose(1, 2).flatten(2, 3).flatten(0, 1).contiguous()
+
+
+def tokens(x: Tensor, heads: int, length: int) -> Tensor:
+    """The inverse of matrices.
+
+    Args:
+        heads: K.
+        length: S.
+    """
+    return x.unflatten(1, (length, -1)).unflatten(0, (-1, heads)).transpose(1, 2).flatten(2, 3)
+
+
+def blocks(
+    mine: tuple[int, ...], theirs: tuple[int, ...], q: Tensor, k: Tensor, sight: Sight
+) -> Iterator[tuple[slice, slice, Tensor | None]]:
+    """Rows of blocks of this rank's queries, each with the keys of a rank that any of them sees.
+
+    The tensor says which of these keys are hidden from a row, as hidden_keys.
 
     Args:
         mine, theirs: place of the first token of each run that the two ranks hold.
-        length: tokens that a rank holds.
+        q, k: matrices of the queries and keys that a rank holds.
     """
-    length //= len(mine)
+    per_token = q.shape[1] // k.shape[1]
+    length = k.shape[1] // len(mine)
     for (run, query), (other, key), first in product(
         enumerate(mine), enumerate(theirs), range(0, length, BLOCK)
     ):
-        rows = min(BLOCK, length - first)
+        count = min(BLOCK, length - first)
         ahead = query + first - key
         start = 0 if sight.window is None else max(0, ahead - sight.window + 1)
-        stop = min(length, ahead + rows) if sight.causal else length
+        stop = min(length, ahead + count) if sight.causal else length
         if start < stop:
             at, below = run * length + first, other * length
-            yield slice(at, at + rows), slice(below + start, below + stop), ahead - start
+            rows = slice(at * per_token, (at + count) * per_token)
+            hidden = hidden_keys(ahead - start, count, stop - start, per_token, q.device, sight)
+            yield rows, slice(below + start, below + stop), hidden
+
+
+def hidden_keys(
+    ahead: int, count: int, keys: int, per_token: int, device: torch.device, sight: Sight
+) -> Tensor | None:
+    """Which keys are hidden from the rows of some tokens, bool [count * per_token, keys], if any.
+
+    Args:
+        ahead: how many places the first token lies behind the first key.
+    """
+    reach = ahead + count if sight.window is None else sight.window
+    if not sight.causal or (ahead >= keys - 1 and ahead + count <= reach):
+        return None
+    places = ahead + torch.arange(count * per_token, device=device)[:, None] // per_token
+    distance = places - torch.arange(keys, device=device)
+    return (distance < 0) | (distance >= reach)
 
 
 def block_attention(
-    q: Tensor, k: Tensor, v: Tensor, ahead: int, sight: Sight
+    q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, sight: Sight
 ) -> tuple[Tensor, Tensor]:
     """Attention of some queries over some of the keys, and the log of the sum of its weights.
 
-    Shapes: -> [B, S, H, F] and [B, S, H], in fp32.
+    Shapes: q [N, R, E], k [N, T, E], v [N, T, F] -> [N, R, F] and [N, R, 1], in fp32.
     """
-    scores = seen_scores(block_scores(q, k, sight), ahead, sight)
-    lse = scores.logsumexp(dim=-1).clamp(min=NOTHING)
-    weights = (scores - lse.unsqueeze(-1)).exp().to(v.dtype)
-    out = torch.einsum("bkgst,btkf->bskgf", weights, v)
-    return out.flatten(2, 3).float(), lse.permute(0, 3, 1, 2).flatten(2, 3)
+    scores = without(block_scores(q, k, sight), hidden)
+    lse = scores.logsumexp(dim=-1, keepdim=True).clamp(min=NOTHING)
+    weights = (scores - lse).exp().to(v.dtype)
+    return torch.bmm(weights, v).float(), lse
 
 
 def block_gradients(
@@ -179,51 +220,35 @@ def block_gradients(
     rowsum: Tensor,
     k: Tensor,
     v: Tensor,
-    ahead: int,
+    hidden: Tensor | None,
     sight: Sight,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What the queries of a block get, its keys, and their values.
 
     Args:
-        lse: log of the sum of the weights over the keys of all ranks, [B, S, H].
-        rowsum: of the result times its gradient, [B, S, H].
+        lse: log of the sum of the weights over the keys of all ranks, [N, R, 1].
+        rowsum: of the result times its gradient, [N, R, 1].
     """
-    grouped = [x.unflatten(2, (k.shape[2], -1)) for x in (q, dout, lse, rowsum)]
-    queries, gradient, total, sums = grouped
     scores = block_scores(q, k, sight)
-    weights = seen_scores(scores, ahead, sight) - total.permute(0, 2, 3, 1).unsqueeze(-1)
-    weights = weights.exp()
-    dv = torch.einsum("bkgst,bskgf->btkf", weights.to(v.dtype), gradient)
-    change = torch.einsum("bskgf,btkf->bkgst", gradient, v).float()
-    change = weights * (change - sums.permute(0, 2, 3, 1).unsqueeze(-1)) * sight.scale
+    weights = (without(scores, hidden) - lse).exp()
+    dv = torch.bmm(weights.to(v.dtype).transpose(1, 2), dout)
+    change = torch.bmm(dout, v.transpose(1, 2)).float()
+    change = weights * (change - rowsum) * sight.scale
     if sight.cap is not None:
         change = change * (1 - (scores / sight.cap) ** 2)
     change = change.to(q.dtype)
-    dq = torch.einsum("bkgst,btke->bskge", change, k).flatten(2, 3)
-    dk = torch.einsum("bkgst,bskge->btke", change, queries)
-    return dq, dk, dv
+    return torch.bmm(change, k), torch.bmm(change.transpose(1, 2), q), dv
+
+
+def without(scores: Tensor, hidden: Tensor | None) -> Tensor:
+    """Scores, -inf where a key is hidden."""
+    return scores if hidden is None else scores.masked_fill(hidden, float("-inf"))
 
 
 def block_scores(q: Tensor, k: Tensor, sight: Sight) -> Tensor:
-    """Scores in fp32 of all keys, seen or not, [B, K, H / K, S, T]."""
-    grouped = q.unflatten(2, (k.shape[2], -1))
-    scores = torch.einsum("bskge,btke->bkgst", grouped, k).float() * sight.scale
+    """Scores in fp32 of all keys, seen or not, [N, R, T]."""
+    scores = torch.bmm(q, k.transpose(1, 2)).float() * sight.scale
     return scores if sight.cap is None else sight.cap * torch.tanh(scores / sight.cap)
-
-
-def seen_scores(scores: Tensor, ahead: int, sight: Sight) -> Tensor:
-    """Scores, -inf where a query does not see a key.
-
-    Args:
-        ahead: how many places the first query lies behind the first key.
-    """
-    S, T = scores.shape[-2:]
-    reach = ahead + S if sight.window is None else sight.window
-    if not sight.causal or (ahead >= T - 1 and ahead + S <= reach):
-        return scores
-    query = torch.arange(ahead, ahead + S, device=scores.device)[:, None]
-    distance = query - torch.arange(T, device=scores.device)
-    return scores.masked_fill((distance < 0) | (distance >= reach), float("-inf"))
 
 
 def sent_on(

@@ -111,10 +111,10 @@ def work() -> list[int]:
     rank, n = dist.get_rank(), dist.get_world_size()
     half = PIECE // 2
     firsts = [(each * half, (2 * n - 1 - each) * half) for each in range(n)]
-    found = [0] * n
+    found, matrix = [0] * n, torch.empty(1, PIECE, 1)
     for hop in range(n):
         for rows, keys, _ in ring.blocks(
-            firsts[rank], firsts[rank - hop], PIECE, ring.Sight(1.0, causal=True)
+            firsts[rank], firsts[rank - hop], matrix, matrix, ring.Sight(1.0, causal=True)
         ):
             found[hop] += (rows.stop - rows.start) * (keys.stop - keys.start)
     return found
