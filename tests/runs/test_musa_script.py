@@ -1,6 +1,7 @@
 """The scripts for Moore Threads GPUs, proved as far as a machine without one can.
 
-First under fake tensors: what ranks of both nodes of 2 x 8 send in one step is what the Plan says.
+First under fake tensors: what ranks of both nodes of 2 x 8 send in one step is what the Plan says,
+and so it is for Llama 3.1 on 256 and on 4,096 ranks.
 Second on the stand-in device: the lesson's scripts train there as they do on the cpu.
 """
 
@@ -62,9 +63,12 @@ def planned(spec: Spec) -> Counter[tuple[str, str, str, int]]:
     return Counter({key: count for key, count in every.items() if key[0] in COUNTED})
 
 
-def sent(script: Path, ranks: tuple[int, ...]) -> list[Counter[tuple[str, str, str, int]]]:
-    """What each of some ranks of 2 x 8 sends during one step of the script's own main()."""
+def sent(
+    script: Path, ranks: tuple[int, ...], world: int = 16
+) -> list[Counter[tuple[str, str, str, int]]]:
+    """What each of some ranks sends during one step of the script's own main()."""
     command = [sys.executable, "-m", "tests.standin.fake", str(script), "--started"]
+    command += ["--world-size", str(world)]
     command += [word for rank in ranks for word in ("--rank", str(rank))]
     skipped = ("digest", *(["save"] if "def save(" in script.read_text() else []))
     command += [word for name in skipped for word in ("--skip", name)] + ["--set", "STEPS=1"]
@@ -119,6 +123,27 @@ def test_ranks_of_a_tensor_split_send_what_the_plan_says(
     wanted = planned(spec)
     assert {axes for _, axes, *_ in wanted} >= {"cp", "dp*cp"}
     assert sent(script, (15,)) == [wanted]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("depth", "world", "layout", "profile"),
+    [
+        (2, 256, "ring", None),
+        (2, 4096, "ulysses", "llama_70b"),
+        pytest.param(32, 256, "ring", None, marks=pytest.mark.slow),
+        pytest.param(80, 4096, "ulysses", "llama_70b", marks=pytest.mark.slow),
+    ],
+)
+def test_ranks_of_large_worlds_send_what_the_plan_says(
+    depth: int, world: int, layout: str, profile: str | None, tmp_path: Path
+) -> None:
+    path = ROOT / "tests" / "cases" / "worlds" / "llama.spec"
+    situation = {"layout": layout, "profile": profile, "world": world}
+    spec = load(path, target="musa", overrides=(f"depth={depth}",), **situation)
+    script = tmp_path / "llama.py"
+    script.write_text(spec.script())
+    assert sent(script, (world - 1,), world) == [planned(spec)]
 
 
 # Each spec at a size that two cores train.

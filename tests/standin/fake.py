@@ -31,6 +31,7 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import FakeProcessGroup
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.distributed import device_mesh, distributed_c10d
+from torch.distributed.fsdp._fully_shard import _fsdp_param
 from torch.distributed.tensor import DTensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -166,6 +167,8 @@ def patches(rank: int, world_size: int, recorder: Recorder) -> list[Any]:
         mock.patch.object(device_mesh, "init_device_mesh", make_mesh),
         # torch.tensor(..., device=) must not try the device: it has no kernel of its own.
         mock.patch.object(FakeTensorMode, "avoid_device_init", True),
+        # FSDP2 cuts a parameter into a view for each of thousands of ranks, and looks at two.
+        mock.patch.object(_fsdp_param, "_chunk_with_empty", Chunks),
         # A thread would not know of fake tensors.
         mock.patch.object(ThreadPoolExecutor, "submit", submit_and_do),
         # Pickled objects are bytes, which a fake tensor has not.
@@ -175,6 +178,21 @@ def patches(rank: int, world_size: int, recorder: Recorder) -> list[Any]:
         in_dist(**checked),
         in_c10d(**checked),
     ]
+
+
+class Chunks:
+    """The pieces of `torch.chunk`, then empty ones, each made when it is asked for."""
+
+    def __init__(self, tensor: torch.Tensor, num_chunks: int, dim: int) -> None:
+        self.tensor, self.dim = tensor, dim
+        self.length = -(-tensor.shape[dim] // num_chunks)
+
+    def __getitem__(self, rank: int) -> torch.Tensor:
+        start = rank * self.length
+        if start >= self.tensor.shape[self.dim]:
+            return self.tensor.new_empty(0)
+        length = min(self.length, self.tensor.shape[self.dim] - start)
+        return self.tensor.narrow(self.dim, start, length)
 
 
 def start_fake(
@@ -276,6 +294,8 @@ class Refusals(TorchDispatchMode):
     ) -> Any:
         if any(issubclass(kind, DTensor) for kind in types):
             return NotImplemented
+        if func is torch.ops.prim.device.default and isinstance(args[0], FakeTensor):
+            return args[0].fake_device  # asked for as often as everything else together
         schema = getattr(func, "_schema", None)
         name = "" if schema is None else schema.name.partition("::")[2]
         if name in ("item", "_local_scalar_dense") and isinstance(args[0], FakeTensor):
@@ -300,10 +320,12 @@ class HostTensors(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(issubclass(kind, DTensor) for kind in types):
             return NotImplemented
-        if is_on_host(args, kwargs) and getattr(func, "namespace", "") == "aten":
+        leaves = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        if is_on_host(leaves, kwargs) and getattr(func, "namespace", "") == "aten":
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
-        args, kwargs = tree_map(self.as_fake, (args, kwargs))
+        if not all(isinstance(leaf, FakeTensor) for leaf in leaves):
+            args, kwargs = tree_map(self.as_fake, (args, kwargs))
         return func(*args, **kwargs)
 
     def as_fake(self, value: Any) -> Any:
@@ -313,11 +335,10 @@ class HostTensors(TorchDispatchMode):
         return value
 
 
-def is_on_host(args: Any, kwargs: Any) -> bool:
+def is_on_host(tensors: Sequence[torch.Tensor], kwargs: Mapping[str, Any]) -> bool:
     """Whether an operator has real CPU tensors only, or none, and makes no tensor elsewhere."""
     device = kwargs.get("device")
-    leaves = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    is_real = not any(isinstance(leaf, FakeTensor) or not leaf.is_cpu for leaf in leaves)
+    is_real = not any(isinstance(tensor, FakeTensor) or not tensor.is_cpu for tensor in tensors)
     return is_real and (device is None or torch.device(device).type == "cpu")
 
 
