@@ -1,14 +1,13 @@
 """Losses as fp32 sums over a rank's tokens; the training step divides by the global count."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
-
-from specc.parts.pieces import sum_over
 
 
 def cross_entropy(
@@ -48,24 +47,53 @@ def split_cross_entropy(
     Source: Shoeybi et al. 2019, "Megatron-LM", section 3.
     """
     logits, labels = logits.float().flatten(0, -2), labels.flatten()
-    largest = logits.detach().amax(dim=-1)
-    dist.all_reduce(largest, dist.ReduceOp.MAX, group)
-    logits = logits - largest.unsqueeze(-1)
-    own = labels - dist.get_rank(group) * logits.shape[-1]
-    elsewhere = (own < 0) | (own >= logits.shape[-1])
-    target = logits.gather(-1, own.masked_fill(elsewhere, 0).unsqueeze(-1)).squeeze(-1)
-    sums = [logits.exp().sum(dim=-1), target.masked_fill(elsewhere, 0.0)]
-    if smooth:
-        sums.append(logits.sum(dim=-1))
-    weights, target, *every = sum_over(torch.stack(sums), group)
-    log_weights = weights.log()
-    loss = log_weights - target
-    if smooth:
-        classes = dist.get_world_size(group) * logits.shape[-1]
-        loss = loss + smooth * (target - every[0] / classes)
-    if z:
-        loss = loss + z * (log_weights + largest).square()
-    return (loss * (labels != ignore)).sum()
+    return SplitCrossEntropy.apply(logits, labels, group, ignore, smooth, z)
+
+
+class SplitCrossEntropy(torch.autograd.Function):
+    """split_cross_entropy of rows, whose gradient needs no exchange."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        logits: Tensor,
+        labels: Tensor,
+        group: dist.ProcessGroup,
+        ignore: int,
+        smooth: float,
+        z: float,
+    ) -> Tensor:
+        """Shapes: logits [N, V / n] in fp32, labels [N] -> []."""
+        largest = logits.amax(dim=-1)
+        dist.all_reduce(largest, dist.ReduceOp.MAX, group)
+        logits = logits - largest.unsqueeze(-1)
+        own = labels - dist.get_rank(group) * logits.shape[-1]
+        elsewhere = (own < 0) | (own >= logits.shape[-1])
+        own = own.masked_fill(elsewhere, 0).unsqueeze(-1)
+        sums = [logits.gather(-1, own).squeeze(-1).masked_fill(elsewhere, 0.0)]
+        if smooth:
+            sums.append(logits.sum(dim=-1))
+        weights = logits.exp_()
+        sums = torch.stack([weights.sum(dim=-1), *sums])
+        dist.all_reduce(sums, group=group)
+        total, target, *every = sums
+        log_total, counts = total.log(), labels != ignore
+        ctx.smooth, ctx.classes = smooth, dist.get_world_size(group) * logits.shape[-1]
+        loss = log_total - target + z * (log_total + largest).square()
+        if smooth:
+            loss += smooth * (target - every[0] / ctx.classes)
+        factor = (1 + 2 * z * (log_total + largest)) / total
+        ctx.save_for_backward(weights, factor, own, elsewhere, counts)
+        return (loss * counts).sum()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """The weights of the classes, less what the label has of them."""
+        weights, factor, own, elsewhere, counts = ctx.saved_tensors
+        grad = weights * factor.unsqueeze(-1) - ctx.smooth / ctx.classes
+        there = (ctx.smooth - 1.0) * ~elsewhere.unsqueeze(-1)
+        grad.scatter_add_(-1, own, there.to(grad.dtype))
+        return grad.mul_((grads[0] * counts).unsqueeze(-1)), None, None, None, None, None
 
 
 def squared_error(out: Tensor, target: Tensor) -> Tensor:
