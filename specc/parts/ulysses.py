@@ -34,6 +34,8 @@ def tokens_to_heads(x: Tensor, group: dist.ProcessGroup) -> Tensor:
     Shapes: [B, S / n, H, K] -> [B, S, H / n, K] over the n ranks of the group; n divides H.
     """
     n = dist.get_world_size(group)
+    if n == 1:
+        return x
     x = x.unflatten(2, (n, -1)).permute(2, 0, 1, 3, 4)
     x = AllToAll.apply(x, group)  # dim 0 is now the rank that the tokens came from
     return x.permute(1, 0, 2, 3, 4).flatten(1, 2)
@@ -45,6 +47,8 @@ def heads_to_tokens(x: Tensor, group: dist.ProcessGroup) -> Tensor:
     Shapes: [B, S, H / n, K] -> [B, S / n, H, K] over the n ranks of the group; n divides S.
     """
     n = dist.get_world_size(group)
+    if n == 1:
+        return x
     x = x.unflatten(1, (n, -1)).permute(1, 0, 2, 3, 4)
     x = AllToAll.apply(x, group)  # dim 0 is now the rank that the heads came from
     return x.permute(1, 2, 0, 3, 4).flatten(2, 3)
