@@ -1,6 +1,7 @@
 """Modules that draw their own weights: what one that is made under a seed of its own draws."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,6 +15,33 @@ def own_module(make: Callable[[], nn.Module]) -> nn.Module:
     """The module that `make` gives, on the CPU: its constructor may read values of tensors."""
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         return make()
+
+
+class LocalForward(nn.Module):
+    """Forward of a module whose parameters are DTensors: it sees what this rank has of them."""
+
+    def forward(self, *inputs: Any) -> Any:
+        """What the module's own forward gives, from plain tensors."""
+        stored = [(module, module._parameters) for module in self.modules()]  # noqa: SLF001
+        for module, parameters in stored:
+            seen: dict[str, Any] = {n: p if p is None else local(p) for n, p in parameters.items()}
+            module._parameters = seen  # noqa: SLF001  where attributes are looked up
+        try:
+            return super().forward(*inputs)
+        finally:
+            for module, parameters in stored:
+                module._parameters = parameters  # noqa: SLF001
+
+
+def local_module(make: Callable[[], nn.Module]) -> nn.Module:
+    """As own_module; forward sees parameters that are DTensors as plain tensors.
+
+    Their names stay, and so do those in a checkpoint.
+    """
+    module = own_module(make)
+    made = type(module)
+    module.__class__ = type(made.__name__, (LocalForward, made), {})
+    return module
 
 
 @torch.no_grad()

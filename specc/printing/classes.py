@@ -9,7 +9,7 @@ import attrs
 from specc.check.texts import entry_text
 from specc.plan.tensor import SEGMENTS, WHOLE, lie, loss_place
 from specc.printing.context import Context, group_name, literal
-from specc.printing.externs import made_text
+from specc.printing.externs import made_here
 from specc.printing.fit import fit, fit_body
 from specc.printing.forward import Forward
 from specc.printing.lists import list_text
@@ -246,7 +246,7 @@ class Classes:
             case model.PartList():
                 return list_text(self, module, what, texts, kind, groups)
             case model.Foreign():
-                return f"own_module(lambda: {made_text(self.context, module)})"
+                return made_here(self.context, module)
             case None:
                 raise AssertionError(module.path)
 

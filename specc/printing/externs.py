@@ -6,13 +6,30 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from specc.check.texts import entry_text
+from specc.plan.foreign import is_piece, local_formals
 from specc.printing.fit import fit
 from specc.printing.paths import folded
 from specc.program import model
+from specc.syntax import tree
 
 if TYPE_CHECKING:
-    from specc.plan.facts import Module
+    from specc.plan.facts import Module, TensorSplit
     from specc.printing.context import Context
+    from specc.vocabulary.record import SettingValue
+
+
+def are_pieces(context: Context) -> bool:
+    """Whether externs are made with a rank's sizes."""
+    facts = context.facts
+    return any(
+        local_formals(
+            facts.program.externs[module.what.extern].declaration,
+            module.what.dims,
+            facts.layout.tensor,
+        )
+        for module in own_modules(facts.model)
+        if isinstance(module.what, model.Foreign)
+    )
 
 
 def own_modules(root: Module) -> list[Module]:
@@ -20,17 +37,44 @@ def own_modules(root: Module) -> list[Module]:
     return [module for module in root.walk() if isinstance(module.what, model.Foreign)]
 
 
-def made_text(context: Context, module: Module) -> str:
-    """Text that makes an extern; its arguments are in `settings` by position or name."""
+def made_here(context: Context, module: Module) -> str:
+    """Text that makes an extern on one rank: with the rank's sizes if it works on pieces."""
+    tensor = context.facts.layout.tensor
+    is_stored_apart = tensor is not None and bool(module.parameters)
+    function = "local_module" if is_stored_apart else "own_module"
+    return f"{function}({_making(made_text(context, module, tensor))})"
+
+
+def _making(made: str) -> str:
+    """Text of a function without arguments that makes what a text makes."""
+    return made.removesuffix("()") if made.endswith("()") else f"lambda: {made}"
+
+
+def made_text(context: Context, module: Module, tensor: TensorSplit | None = None) -> str:
+    """Text that makes an extern; its arguments are in `settings` by position or name.
+
+    Args:
+        tensor: where a rank's pieces are wanted; None for the whole.
+    """
     what = module.what
     assert isinstance(what, model.Foreign)
-    extern = context.facts.program.externs[what.extern]
-    sizes = {name: _grouped(entry_text(entry)) for name, entry in what.dims.items()}
+    program = context.facts.program
+    extern = program.externs[what.extern]
+    pieces = local_formals(extern.declaration, what.dims, tensor)
+    whole = {name: _grouped(entry_text(entry)) for name, entry in what.dims.items()}
+    local = {name: _grouped(context.local(what.dims[name])) for name in pieces}
+
+    def text(expr: tree.Expr, value: SettingValue) -> str:
+        if isinstance(expr, tree.ListOf) and isinstance(value, tuple):
+            items = [text(item, inner) for item, inner in zip(expr.items, value, strict=True)]
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+        is_local = is_piece(expr, pieces, program.lets)
+        return context.argument(expr, value, {**whole, **local} if is_local else whole)
+
     words: list[str] = []
     for position, argument in enumerate(extern.declaration.init or ()):
-        value = module.settings[argument.name or str(position)]
-        text = context.argument(argument.value, value, sizes)
-        words.append(f"{argument.name}={text}" if argument.name else text)
+        made = text(argument.value, module.settings[argument.name or str(position)])
+        words.append(f"{argument.name}={made}" if argument.name else made)
     return f"{context.externs[what.extern]}({', '.join(words)})"
 
 
@@ -41,7 +85,7 @@ def _grouped(text: str) -> str:
 
 def own_lines(context: Context, counts: dict[str, int]) -> list[str]:
     """`OWN`: what makes each module that draws its own weights, one row for those made alike."""
-    made = {m.path: f"lambda: {made_text(context, m)}" for m in own_modules(context.facts.model)}
+    made = {m.path: _making(made_text(context, m)) for m in own_modules(context.facts.model)}
     if not made:
         return []
     lines = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from specc.check.texts import entry_text
 from specc.plan.tensor import parameter_dim
 from specc.printing.context import DTYPES, Context, literal
-from specc.printing.externs import own_lines, own_modules
+from specc.printing.externs import are_pieces, own_lines, own_modules
 from specc.printing.fit import fit
 from specc.printing.paths import access, folded, loops, patterns
 from specc.printing.values import has_dropout
@@ -185,7 +185,8 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
         lines.append("    freeze(model, FROZEN)")
     if tensor is not None:
         place, over = context.place(tensor.rule), "_".join(tensor.axes)
-        lines.append(f'    split_parameters(model, {storage}["{over}"], SPLIT)  # {place}')
+        tables = "SPLIT, OWN" if are_pieces(context) else "SPLIT"
+        lines.append(f'    split_parameters(model, {storage}["{over}"], {tables})  # {place}')
     lines.extend(_compile_lines(context))
     if storage:
         lines.append(f"    shard(model, {_stored_over(context, storage)})")

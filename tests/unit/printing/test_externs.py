@@ -29,7 +29,7 @@ def test_each_module_that_draws_its_own_weights_has_a_row() -> None:
 
 def test_arguments_stay_expressions_over_the_constants_of_the_script() -> None:
     _, code = model_of(changed('init(d, mode = "fast")', "init(d/2, a = width*dp, b = [d, 1])"))
-    assert "lambda: Own(D // 2, a=8 * DP, b=(4, 1))" in code
+    assert "lambda: Own(D // 2, a=8 * DP, b=(D, 1))" in code
 
 
 def test_a_name_that_is_taken_gives_way_to_the_one_in_the_spec() -> None:
