@@ -1,14 +1,16 @@
 """Modules that draw their own weights: what one that is made under a seed of its own draws."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+import torch.distributed as dist
+from torch import Tensor, nn
 
 from specc.parts.init import kept_slices, row_of
 from specc.parts.keyed import key_number
-from specc.parts.split_layers import local
+from specc.parts.split_layers import local, segment_pieces
 
 
 def own_module(make: Callable[[], nn.Module]) -> nn.Module:
@@ -17,30 +19,61 @@ def own_module(make: Callable[[], nn.Module]) -> nn.Module:
         return make()
 
 
-class LocalForward(nn.Module):
-    """Forward of a module whose parameters are DTensors: it sees what this rank has of them."""
+def local_forward(
+    made: type[nn.Module], pieces: Mapping[str, Callable[[Tensor], Tensor]]
+) -> Callable[..., Any]:
+    """Forward of a class for modules whose parameters are DTensors: it sees plain tensors.
 
-    def forward(self, *inputs: Any) -> Any:
-        """What the module's own forward gives, from plain tensors."""
-        stored = [(module, module._parameters) for module in self.modules()]  # noqa: SLF001
-        for module, parameters in stored:
-            seen: dict[str, Any] = {n: p if p is None else local(p) for n, p in parameters.items()}
-            module._parameters = seen  # noqa: SLF001  where attributes are looked up
+    Args:
+        pieces: what gives a rank's piece of a parameter that is whole on every rank, by its name.
+    """
+
+    def seen(path: str, name: str, parameter: Tensor | None) -> Tensor | None:
+        if parameter is None:
+            return None
+        piece = pieces.get(f"{path}.{name}" if path else name)
+        return local(parameter) if piece is None else piece(local(parameter))
+
+    def forward(own: nn.Module, *inputs: Any) -> Any:
+        modules = dict(own.named_modules())
+        stored = {path: module._parameters for path, module in modules.items()}  # noqa: SLF001
+        for path, parameters in stored.items():
+            here: dict[str, Any] = {n: seen(path, n, p) for n, p in parameters.items()}
+            modules[path]._parameters = here  # noqa: SLF001  where attributes are looked up
         try:
-            return super().forward(*inputs)
+            return made.forward(own, *inputs)
         finally:
-            for module, parameters in stored:
-                module._parameters = parameters  # noqa: SLF001
+            for path, parameters in stored.items():
+                modules[path]._parameters = parameters  # noqa: SLF001
+
+    return forward
 
 
-def local_module(make: Callable[[], nn.Module]) -> nn.Module:
-    """As own_module; forward sees parameters that are DTensors as plain tensors.
+def local_module(
+    make: Callable[[], nn.Module],
+    segments: Mapping[str, tuple[int, tuple[int, ...]]] | None = None,
+    group: dist.ProcessGroup | None = None,
+) -> nn.Module:
+    """As own_module, made with a rank's sizes; forward sees plain tensors where DTensors are kept.
 
     Their names stay, and so do those in a checkpoint.
+
+    Args:
+        segments: dim and sizes of what a parameter has side by side, by its name. It is whole on
+            every rank, and forward sees the rank's piece of each segment.
+        group: the ranks that have pieces.
     """
     module = own_module(make)
+    pieces: dict[str, Callable[[Tensor], Tensor]] = {}
+    for name, (dim, sizes) in (segments or {}).items():
+        parameter, (path, _, own) = module.get_parameter(name), name.rpartition(".")
+        shape = [sum(sizes) if at == dim else size for at, size in enumerate(parameter.shape)]
+        whole = nn.Parameter(parameter.new_empty(shape), parameter.requires_grad)
+        module.get_submodule(path).register_parameter(own, whole)
+        rank, ranks = dist.get_rank(group), dist.get_world_size(group)
+        pieces[name] = partial(segment_pieces, segments=sizes, rank=rank, ranks=ranks, dim=dim)
     made = type(module)
-    module.__class__ = type(made.__name__, (LocalForward, made), {})
+    module.__class__ = type(made.__name__, (made,), {"forward": local_forward(made, pieces)})
     return module
 
 
@@ -76,7 +109,7 @@ def init_own(model: nn.Module, table: Mapping[str, Callable[[], nn.Module]], see
     return done
 
 
-def own_tensors(module: nn.Module) -> dict[str, torch.Tensor]:
+def own_tensors(module: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by name, saved or not, a shared one under each of its names."""
     parameters = module.named_parameters(remove_duplicate=False)
     return {**dict(parameters), **dict(module.named_buffers(remove_duplicate=False))}

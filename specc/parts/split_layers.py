@@ -21,6 +21,14 @@ def local(tensor: Tensor) -> Tensor:
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
+def segment_pieces(
+    tensor: Tensor, segments: tuple[int, ...], rank: int, ranks: int, dim: int = 0
+) -> Tensor:
+    """A rank's piece of each of the segments that a tensor has side by side along a dim."""
+    pieces = [segment.chunk(ranks, dim)[rank] for segment in tensor.split(segments, dim)]
+    return torch.cat(pieces, dim)
+
+
 class LocalLinear(nn.Linear):
     """Linear from all inputs to this rank's outputs, or from and to whole values."""
 
@@ -50,8 +58,7 @@ class SegmentedLinear(nn.Linear):
 
     def rows(self, tensor: Tensor) -> Tensor:
         """This rank's rows of each segment."""
-        segments = local(tensor).split(self.segments)
-        return torch.cat([segment.chunk(self.ranks)[self.rank] for segment in segments])
+        return segment_pieces(local(tensor), self.segments, self.rank, self.ranks)
 
 
 class RowLinear(nn.Linear):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.faults import Fault, needs_whole, weight_faults
-from specc.plan.tensor import COLUMNS, SEGMENTS, WHOLE_TYPES, lie, place
+from specc.plan.faults import Fault, is_mixed, needs_whole, weight_faults
+from specc.plan.tensor import COLUMNS, WHOLE_TYPES, lie, place
 from specc.program.dims import names, shape_names, show, show_shape
 from specc.syntax import tree
 
@@ -246,17 +246,16 @@ def _parameter_faults(
             ways = (f"declare `split {dim}` or `sum {dim}`, if that is what the code does",)
             yield attrs.evolve(fault, helps=(*ways, *fault.helps))
             return
-    found = list(weight_faults(parameter.shape, span, split))
-    yield from found
-    if not found and any(lie(entry, split) == SEGMENTS for entry in parameter.shape):
-        yield Fault(
-            "E0494",
-            span,
-            f"a parameter of an extern with segments side by side, `{name}.{parameter.name}` "
-            f"{show_shape(parameter.shape)}, that `{_axes(split)}` splits is not built yet",
-            "its pieces lie apart",
-            ("give the class one parameter for each segment",),
-        )
+    yield from weight_faults(parameter.shape, span, split)
+    for entry in parameter.shape:
+        if is_mixed(entry, split):
+            yield Fault(
+                "E0418",
+                span,
+                f"`{show(entry)}` is split in some of its segments only",
+                f"of `{name}.{parameter.name}`",
+                ("give the class separate parameters for what is split and what is not",),
+            )
 
 
 def _axes(split: TensorSplit) -> str:

@@ -246,7 +246,7 @@ class Classes:
             case model.PartList():
                 return list_text(self, module, what, texts, kind, groups)
             case model.Foreign():
-                return made_here(self.context, module)
+                return made_here(self.context, module, groups)
             case None:
                 raise AssertionError(module.path)
 

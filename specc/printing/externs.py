@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from specc.check.texts import entry_text
 from specc.plan.foreign import is_piece, local_formals
+from specc.plan.tensor import SEGMENTS, lie
+from specc.printing.context import group_name
 from specc.printing.fit import fit
 from specc.printing.paths import folded
 from specc.program import model
@@ -37,12 +39,33 @@ def own_modules(root: Module) -> list[Module]:
     return [module for module in root.walk() if isinstance(module.what, model.Foreign)]
 
 
-def made_here(context: Context, module: Module) -> str:
-    """Text that makes an extern on one rank: with the rank's sizes if it works on pieces."""
+def made_here(context: Context, module: Module, groups: dict[str, tuple[str, ...]]) -> str:
+    """Text that makes an extern on one rank: with the rank's sizes if it works on pieces.
+
+    Args:
+        groups: the process groups that the class around it needs, which it adds to.
+    """
     tensor = context.facts.layout.tensor
-    is_stored_apart = tensor is not None and bool(module.parameters)
-    function = "local_module" if is_stored_apart else "own_module"
-    return f"{function}({_making(made_text(context, module, tensor))})"
+    made = _making(made_text(context, module, tensor))
+    if tensor is None or not any(parameter.trained for parameter in module.parameters):
+        return f"own_module({made})"
+    segments = _segments(module, tensor)
+    if not segments:
+        return f"local_module({made})"
+    group = group_name(tensor.axes)
+    groups[group] = tensor.axes
+    return f"local_module({made}, {{{', '.join(segments)}}}, {group})"
+
+
+def _segments(module: Module, tensor: TensorSplit) -> list[str]:
+    """`"inside.weight": (0, (STATE, STATE))` for each parameter with segments that are split."""
+    return [
+        f'"{parameter.name.removeprefix(f"{module.path}.")}": '
+        f"({dim}, ({', '.join(entry_text((segment,)) for segment in entry)}))"
+        for parameter in module.parameters
+        for dim, entry in enumerate(parameter.shape)
+        if lie(entry, tensor) == SEGMENTS
+    ]
 
 
 def _making(made: str) -> str:

@@ -16,15 +16,15 @@ class GatedFeed(nn.Module):
     def __init__(self, dim: int, width: int, gain: float = 1.0) -> None:
         super().__init__()
         self.width, self.gain = width, gain
-        self.up = nn.Linear(dim, width)
+        self.up = nn.Linear(dim, 2 * width)
         self.gate = nn.Linear(dim, width, bias=False)
         self.down = nn.Linear(width, dim, bias=False)
         self.scale = nn.Parameter(1 + 0.5 * torch.randn(dim))
         self.register_buffer("shift", 0.5 * torch.randn(dim))
 
     def forward(self, x: Tensor) -> Tensor:
-        inside = F.silu(self.gate(x + self.shift)) * self.up(x)
-        assert inside.shape[-1] == self.width
+        left, right = self.up(x).split(self.width, dim=-1)
+        inside = F.silu(self.gate(x + self.shift)) * left + right.tanh()
         return self.gain * self.down(inside) * self.scale
 
 

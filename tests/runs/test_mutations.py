@@ -136,7 +136,7 @@ MUTATIONS = [
         "a rank takes neighbouring rows of all segments together",
         "fused",
         FUSED_TP2,
-        (("segments = local(tensor).split(self.segments)", "segments = [local(tensor)]"),),
+        (("for segment in tensor.split(segments, dim)]", "for segment in [tensor]]"),),
         "step 0: loss",
     ),
     Mutation(

@@ -147,6 +147,7 @@ def test_a_rank_makes_its_piece_and_the_weights_of_the_whole_are_drawn() -> None
 
 MINOR = FEED.replace("up:    [ff, d]", "up:    [2*ff, d]")
 SEGMENTS = FEED.replace("up:    [ff, d]", "up:    [ff + ff, d]")
+MIXED_SUM = FEED.replace("up:    [ff, d]", "up:    [ff + d, d]")
 SQUARE = FEED.replace("up:    [ff, d]", "up:    [ff, ff]")
 WHOLE = FEED.replace("  sum ff\n", "")
 IN_HEADS = FEED.replace(
@@ -175,7 +176,7 @@ LEADING = HEADS.format("f: Feed(d = hd)\n  h = f(into(x) as [B, S, heads, hd])")
             "`tp` splits the buffer `Feed.scale` [ff]",
         ),
         (MINOR, ONE, "ff", "E0408", "`tp` splits `ff`, which is not the major factor of `2*ff`"),
-        (SEGMENTS, ONE, "ff", "E0494", "a parameter of an extern with segments side by side"),
+        (MIXED_SUM, ONE, "ff", "E0418", "`ff + d` is split in some of its segments only"),
         (SQUARE, ONE, "ff", "E0409", "`ff` and `ff` are both split over `tp`, and a weight"),
         (WHOLE, ONE, "ff", "E0410", "`Feed.up` needs `ff` whole, and `tp` splits it"),
         (
@@ -223,6 +224,17 @@ def test_what_cannot_be_taken_apart_is_refused(
 ) -> None:
     found = findings(spec(externs, body, rule))[0]
     assert (found.code, found.title[: len(says)]) == (code, says)
+
+
+def test_segments_are_stored_whole_and_used_in_pieces() -> None:
+    made = facts(spec(SEGMENTS, ONE, "ff"))
+    text = print_text(made)
+    making = "lambda: Feed(D, FF_LOCAL, sizes=(2 * FF_LOCAL, D))"
+    own = f'self.feed = local_module(\n            {making}, {{"up": (0, (FF, FF))}}, tp_group\n'
+    assert own in text.sections[0].code
+    assert made.summed == ("feed.up", "feed.scale")
+    held = {tensor.name: tensor.local_sizes for tensor in holding(made)}
+    assert held == {"feed.up": (16, 4), "feed.down": (4, 4), "feed.scale": (4,)}
 
 
 def test_a_size_of_a_head_and_a_factor_are_those_of_the_whole() -> None:
