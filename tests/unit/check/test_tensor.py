@@ -238,3 +238,13 @@ def test_a_chunked_loss_does_not_gather_its_head_for_every_chunk() -> None:
 """
     found = only(findings(spec("dp: shard B, params per head", train=train)), "E0494")
     assert found.title.startswith("`head` as a unit is not built yet under a loss in chunks")
+
+
+def test_a_parameter_that_enters_split_parameters_is_summed() -> None:
+    """Each rank uses all of it for its piece of the result."""
+    body = """
+  p:    Param([S, d])
+  up:   Linear(d -> ff)
+  down: Linear(ff -> d)
+  return x + down(up(p))"""
+    assert "p" in facts(net(body, "tp: shard ff")).summed
