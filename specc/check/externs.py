@@ -33,6 +33,7 @@ def check_externs(program: Program, targets: Mapping[str, Target], report: Repor
         declared = extern.declaration
         _check_path(declared.path, report)
         _check_dims(declared, report)
+        _check_pieces(declared, report)
         _check_order(declared, report)
         names = {*(static.name for static in declared.statics), *program.dims, *program.lets}
         for setting in declared.settings:
@@ -43,7 +44,7 @@ def check_externs(program: Program, targets: Mapping[str, Target], report: Repor
             report.error(
                 "E0506",
                 declared.name_span,
-                f"`{declared.name}` is a function, and has `init` or `param` lines",
+                f"`{declared.name}` is a function, and has `init`, `param` or `buffer` lines",
                 "functions hold nothing",
                 helps=["leave them out, or leave out `call = function`"],
             )
@@ -139,6 +140,45 @@ def _check_dims(declared: tree.Extern, report: Report) -> None:
                 notes=[f"its dims: {', '.join(names)}" if names else "it has no dims"],
                 helps=[f"did you mean `{near}`?"] if near else [],
             )
+
+
+def _check_pieces(declared: tree.Extern, report: Report) -> None:
+    """Report dims whose pieces could not give the results that are declared."""
+    names = {static.name for static in declared.statics}
+    split = {dim.name for dim in declared.split}
+    for result in declared.results:
+        shown, has = result.type.span.text, _dims_of(result.type)
+        for dim in (d for d in declared.split if d.name in names - has):
+            report.error(
+                "E0508",
+                dim.span,
+                f"`{declared.name}` works on a piece of `{dim.name}`, and its result {shown} has "
+                f"no `{dim.name}`",
+                "each piece would have a result of its own",
+                also=[(result.type.span, "the result")],
+                helps=[f"write `sum {dim.name}` if these add up, else leave `{dim.name}` out"],
+            )
+        for dim in (d for d in declared.sum if d.name in has - split):
+            report.error(
+                "E0508",
+                dim.span,
+                f"`{declared.name}` adds up over `{dim.name}`, and its result {shown} has "
+                f"`{dim.name}`",
+                "summed here",
+                also=[(result.type.span, "the result")],
+                helps=[f"write `split {dim.name}` if it works on a piece alone"],
+            )
+    for dim in (d for d in declared.sum if d.name in split):
+        title = f"`{declared.name}` lists `{dim.name}` under `split` and under `sum`"
+        also = [(next(d.span for d in declared.split if d.name == dim.name), "split here")]
+        way = "keep `split` if the result has it, else `sum`"
+        report.error("E0508", dim.span, title, "summed here", also=also, helps=[way])
+
+
+def _dims_of(kind: tree.Type) -> set[str]:
+    """Every dim of a written type."""
+    entries = (entry for entry in kind.shape.entries if not isinstance(entry, tree.Others))
+    return {name for entry in entries for name in names_in(entry)}
 
 
 def _check_order(declared: tree.Extern, report: Report) -> None:

@@ -99,8 +99,23 @@ def _draws(rules: list[tree.VerbRule], model: Tree) -> Mapping[str, Claim]:
                 notes=["a rule on parts reaches parameters with two or more dims"],
                 helps=["name the parameter: `init each Linear.bias { .. }`"],
             )
+        _check_own(reached, rule, model)
         claims.append(Claim(reached, draw, rule.span))
     return decide("init", claims, model.report)
+
+
+def _check_own(reached: frozenset[str], rule: tree.VerbRule, model: Tree) -> None:
+    """Report a draw of what the class of an extern draws itself."""
+    own = [n for n, t in model.tensors.items() if n in reached and t.parameter.init == "own"]
+    if own:
+        part = model.owners[own[0]]
+        model.report.error(
+            "E0402",
+            rule.span,
+            f"`{own[0]}` is drawn by its own class, and this `init` would not change it",
+            "reaches an extern",
+            helps=[f"draw it in the class, and leave it out here: `except {part}`"],
+        )
 
 
 def _matrices(selection: Selection, model: Tree) -> frozenset[str]:

@@ -128,7 +128,7 @@ class Placement:
                 )
 
     def _foreign(self, name: str, dims: Mapping[str, Entry], span: Span) -> None:
-        """An extern: what it does not list stays whole, and what it sums is not added up yet."""
+        """An extern: what it does not list stays whole, and sums go with a tensor rule alone."""
         declared = self.program.externs[name].declaration
         self._need_whole(name, _not_declared(dims, declared), span)
         for summed in declared.sum:
@@ -137,10 +137,13 @@ class Placement:
                 self.report.error(
                     "E0494",
                     summed.span,
-                    f"`{name}` sums over `{dim}`: adding up the ranks' sums is not built yet",
+                    f"`{name}` sums over `{dim}`, a dim of the data: adding up over the ranks that "
+                    "split it is not built yet",
                     "summed here",
                     also=[(split.rule, f"splits `{dim}` over `{'*'.join(split.axes)}`")],
-                    helps=[f"drop the rule that splits `{dim}`"],
+                    helps=[
+                        f"drop the rule that splits `{dim}`, or split it by `else` of a tensor rule"
+                    ],
                 )
 
     def _need_whole(self, what: str, entries: Iterable[Entry], span: Span) -> None:

@@ -19,6 +19,12 @@ def is_named(name: str, patterns: Iterable[str]) -> bool:
     )
 
 
+def is_below(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a parameter is one of a module, or of a part of it, that one of the patterns fits."""
+    parts = name.split(".")
+    return any(is_named(".".join(parts[:length]), patterns) for length in range(1, len(parts)))
+
+
 def freeze(model: nn.Module, patterns: Iterable[str]) -> None:
     """Take the named parameters out of training."""
     for name, parameter in model.named_parameters():

@@ -5,7 +5,7 @@ A draw is a function of (rows, columns, generator) that returns an fp32 matrix.
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import torch
 import torch.distributed as dist
@@ -95,7 +95,7 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {**dict(model.named_parameters()), **buffers}
 
 
-def row_of(name: str, table: Mapping[str, Callable[..., Tensor]]) -> str | None:
+def row_of(name: str, table: Iterable[str]) -> str | None:
     """The row of the table that fits a name with the fewest `*`, the first of equals."""
     parts = name.split(".")
     fitting = [

@@ -12,13 +12,21 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
-from specc.parts.groups import is_named
+from specc.parts.groups import is_below, is_named
 from specc.parts.rms_norm import RMSNorm
 
 
 def local(tensor: Tensor) -> Tensor:
     """What this rank has of a tensor."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def segment_pieces(
+    tensor: Tensor, segments: tuple[int, ...], rank: int, ranks: int, dim: int = 0
+) -> Tensor:
+    """A rank's piece of each of the segments that a tensor has side by side along a dim."""
+    pieces = [segment.chunk(ranks, dim)[rank] for segment in tensor.split(segments, dim)]
+    return torch.cat(pieces, dim)
 
 
 class LocalLinear(nn.Linear):
@@ -50,8 +58,7 @@ class SegmentedLinear(nn.Linear):
 
     def rows(self, tensor: Tensor) -> Tensor:
         """This rank's rows of each segment."""
-        segments = local(tensor).split(self.segments)
-        return torch.cat([segment.chunk(self.ranks)[self.rank] for segment in segments])
+        return segment_pieces(local(tensor), self.segments, self.rank, self.ranks)
 
 
 class RowLinear(nn.Linear):
@@ -108,16 +115,20 @@ class LocalRMSNorm(RMSNorm):
         return F.rms_norm(x.float(), weight.shape, weight, self.eps).to(x.dtype)
 
 
-def split_parameters(model: nn.Module, mesh: DeviceMesh, dims: Mapping[str, int]) -> None:
+def split_parameters(
+    model: nn.Module, mesh: DeviceMesh, dims: Mapping[str, int], pieces: Iterable[str] = ()
+) -> None:
     """Make every parameter of a model without memory a DTensor over the one dim of a mesh.
 
     Args:
         dims: along which dim a parameter is split, by name, `*` for one index of a list; any
             other parameter is whole on every rank.
+        pieces: modules, by name, that are made with a rank's sizes already.
 
     Raises:
         ValueError: if a name of `dims` fits no parameter.
     """
+    pieces = tuple(pieces)
     names: dict[nn.Parameter, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names.setdefault(parameter, []).append(name)
@@ -125,18 +136,21 @@ def split_parameters(model: nn.Module, mesh: DeviceMesh, dims: Mapping[str, int]
     for parameter, shared in names.items():
         fitting = [row for row in dims if any(is_named(name, [row]) for name in shared)]
         unused -= set(fitting)
-        shape = list(parameter.shape)
-        if fitting:
-            shape[dims[fitting[0]]] //= mesh.size()
-        whole = DTensor.from_local(
-            parameter.new_empty(shape),
+        whole, here = list(parameter.shape), list(parameter.shape)
+        for dim in [dims[row] for row in fitting[:1]]:
+            if is_below(shared[0], pieces):
+                whole[dim] *= mesh.size()
+            else:
+                here[dim] //= mesh.size()
+        split = DTensor.from_local(
+            parameter.new_empty(here),
             mesh,
             [Shard(dims[fitting[0]]) if fitting else Replicate()],
             run_check=False,
-            shape=parameter.shape,
-            stride=parameter.stride(),
+            shape=torch.Size(whole),
+            stride=torch.empty(whole, device="meta").stride(),
         )
-        made = nn.Parameter(whole, requires_grad=parameter.requires_grad)
+        made = nn.Parameter(split, requires_grad=parameter.requires_grad)
         for name in shared:
             path, _, own = name.rpartition(".")
             model.get_submodule(path).register_parameter(own, made)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
+from specc.plan.foreign import shares_of
+from specc.plan.tensor import splitting
 from specc.program import model
 from specc.program.walk import values_of
 from specc.syntax import tree
@@ -11,7 +15,9 @@ from specc.syntax import tree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from specc.plan.facts import Facts, Module
+    from specc.plan.facts import Facts, Module, TensorSplit
+    from specc.program.model import ValueType, What
+    from specc.program.program import Program
 
 
 def input_precisions(module: Module) -> frozenset[str]:
@@ -37,3 +43,27 @@ def called_apart(facts: Facts) -> Iterator[tuple[Module, str]]:
         for child in module.children:
             if child.name in exchanged and isinstance(child.what, model.Chain):
                 yield child, "ranks exchange values between its elements"
+
+
+def is_exchanging(program: Program, what: What, split: TensorSplit) -> bool:
+    """Whether applying a part under a split exchanges values beside those of blocks inside it."""
+    if isinstance(what, (model.Chain, model.PartList)):
+        return any(is_exchanging(program, item, split) for item in what.items)
+    if isinstance(what, model.Foreign):
+        return shares_of(program, what).is_moved(split)
+    if not isinstance(what, model.Leaf) or what.kind not in ("Linear", "Embedding"):
+        return False
+    return any(splitting(entry, split) for entry in what.dims.values())
+
+
+def result_type(program: Program, what: What, kind: ValueType) -> ValueType:
+    """Type of an element of a chain applied to a value."""
+    match what:
+        case model.Leaf(name, dims) if name == "Linear":
+            return attrs.evolve(kind, shape=(*kind.shape[:-1], dims["O"]))
+        case model.Leaf(name, dims) if name == "Embedding":
+            return model.ValueType("float", (*kind.shape, dims["D"]))
+        case model.Instance(key):
+            return program.classes[key].results[0][1]
+        case _:
+            return kind

@@ -67,7 +67,7 @@ def part_faults(what: Leaf, span: Span, split: TensorSplit) -> Iterator[Fault]:
         name = splitting(entry, split)
         if letter in record.letters and letter not in free and name is not None:
             yield needs_whole(what.kind, name, span, split)
-    found = list(_weight_faults(what.parameters[0].shape, span, split)) if what.parameters else []
+    found = list(weight_faults(what.parameters[0].shape, span, split)) if what.parameters else []
     yield from found  # of the first tensor: a bias has no dim that its weight has not
     for letter, entry in what.dims.items() if not found else ():
         built = what.kind == "Linear" and letter == "O"
@@ -82,7 +82,7 @@ def part_faults(what: Leaf, span: Span, split: TensorSplit) -> Iterator[Fault]:
             )
 
 
-def _weight_faults(shape: Shape, span: Span, split: TensorSplit) -> Iterator[Fault]:
+def weight_faults(shape: Shape, span: Span, split: TensorSplit) -> Iterator[Fault]:
     """A weight that the rule splits along two dims, or along a part of one."""
     found = [entry for entry in shape if splitting(entry, split) is not None]
     if len(found) > 1:
@@ -126,6 +126,19 @@ def is_mixed(entry: Entry, split: TensorSplit) -> bool:
     """Whether some segments of a sum are split and some are not."""
     found = [splitting((segment,), split) is not None for segment in entry]
     return any(found) and not all(found)
+
+
+def major_faults(entry: Entry, span: Span, split: TensorSplit) -> Iterator[Fault]:
+    """An entry whose pieces do not lie side by side, and that is cut or joined."""
+    if len(entry) == 1 and (len(entry[0]) == 1 or entry[0][0] in (*split.dims, split.otherwise)):
+        return
+    yield Fault(
+        "E0410",
+        span,
+        f"`{show(entry)}` is split by a dim that is not its first, and needed whole here",
+        "the ranks' pieces do not lie side by side",
+        ("keep the dims apart up to here",),
+    )
 
 
 def _axes(split: TensorSplit) -> str:

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.faults import Fault, is_mixed, needs_whole, part_faults, value_faults
+from specc.plan.chains import is_exchanging, result_type
+from specc.plan.faults import (
+    Fault,
+    is_mixed,
+    major_faults,
+    needs_whole,
+    part_faults,
+    value_faults,
+)
 from specc.plan.flow import types_of
+from specc.plan.foreign import foreign_faults, keeps_type, several_faults, shares_of
 from specc.plan.tensor import (
     WHOLE,
     WHOLE_TYPES,
@@ -135,8 +144,10 @@ class _Placing:
 
     def whole(self, value: Value) -> Value:
         """An operand that each rank needs all of, to go on in its own way."""
-        if isinstance(value, (model.Scalar, model.PartValue)):
+        if isinstance(value, model.Scalar):
             return value
+        if isinstance(value, model.PartValue):
+            return self.tensor(value, self.split.dims[0], has=False)
         kind = type_of(value)
         at = place(kind, self.split)
         if at is not None:
@@ -179,17 +190,7 @@ class _Placing:
 
     def check_major(self, value: Value, position: int) -> None:
         """Report an entry whose pieces do not lie side by side, and that is cut or joined."""
-        entry = type_of(value).shape[position]
-        dims = (*self.split.dims, self.split.otherwise)
-        if len(entry) == 1 and (len(entry[0]) == 1 or entry[0][0] in dims):
-            return
-        self.fault(
-            "E0410",
-            value.span,
-            f"`{show(entry)}` is split by a dim that is not its first, and needed whole here",
-            "the ranks' pieces do not lie side by side",
-            "keep the dims apart up to here",
-        )
+        self.faults += major_faults(type_of(value).shape[position], value.span, self.split)
 
     def _all_moved(self, name: str, version: int, kind: str) -> bool:
         """Whether a value is not needed where it lies any more."""
@@ -256,9 +257,9 @@ class _Placing:
             return self.leaf(what, (value.part,), value)
         if isinstance(what, model.PartList) and self.is_exchanging(what):
             self.fault_inside(value.span)
-        self.note(what, (value.part,), value)
         if isinstance(what, model.Foreign):
-            return self.foreign(what.extern, what.dims, value)
+            return self.foreign(what, (value.part,), value)
+        self.note(what, (value.part,), value)
         return attrs.evolve(value, arguments=tuple(map(self.value, value.arguments)))
 
     def fault_inside(self, span: Span) -> None:
@@ -273,11 +274,7 @@ class _Placing:
 
     def is_exchanging(self, what: What) -> bool:
         """Whether applying a part exchanges values beside those of blocks inside it."""
-        if isinstance(what, (model.Chain, model.PartList)):
-            return any(map(self.is_exchanging, what.items))
-        if not isinstance(what, model.Leaf) or what.kind not in ("Linear", "Embedding"):
-            return False
-        return any(splitting(entry, self.split) for entry in what.dims.values())
+        return is_exchanging(self.program, what, self.split)
 
     def note(self, what: What, path: tuple[str, ...], value: model.ApplyPart) -> None:
         """Note how a part that exchanges nothing uses its parameters."""
@@ -290,16 +287,8 @@ class _Placing:
                 for number, item in enumerate(items):
                     inner = str(number) if isinstance(what, model.Chain) else "*"
                     self.note(item, (*path, inner), value)
-            case model.Foreign(_, _, parameters):
-                if parameters:
-                    self.fault(
-                        "E0494",
-                        value.span,
-                        f"an extern with parameters under `{self.axes}: shard "
-                        f"{', '.join(self.split.dims)}` is not built yet",
-                        "its forward would see parameters that are split",
-                        "use another axis rule for this model, or write the part in specc",
-                    )
+            case model.Foreign():
+                self.use(path, apart=place(value.types[0], self.split) is not None)
             case model.Instance():
                 pass
 
@@ -307,7 +296,7 @@ class _Placing:
         """A chain in which ranks exchange values: its elements, one after the other."""
         (result,) = value.arguments
         for number, item in enumerate(what.items):
-            kind = _result(self.program, item, type_of(result))
+            kind = result_type(self.program, item, type_of(result))
             if number == len(what.items) - 1:
                 kind = value.types[0]
             index = tree.Number(number, "", str(number), value.span)
@@ -316,6 +305,11 @@ class _Placing:
             self.check_type(kind, value.span)
             if isinstance(item, model.Leaf):
                 result = self.leaf(item, path, applied)
+            elif isinstance(item, model.Foreign):
+                declared = self.program.externs[item.extern].declaration
+                if number < len(what.items) - 1 and not keeps_type(declared):
+                    self.fault_inside(value.span)
+                result = self.foreign(item, path, applied)
             else:
                 if self.is_exchanging(item):
                     self.fault_inside(value.span)
@@ -360,7 +354,7 @@ class _Placing:
         bias = model.PartValue(f"{name}.bias", kind, value.span)
         return model.Arithmetic("+", reduced, bias, value.types[0], value.span)
 
-    def reduced(self, value: model.ApplyPart) -> Value:
+    def reduced(self, value: model.ApplyPart | model.ApplyFunction) -> Value:
         """The sum over ranks, where the type says that it lies."""
         kind = value.types[0]
         at = place(kind, self.split)
@@ -380,7 +374,8 @@ class _Placing:
 
     def function(self, call: model.ApplyFunction) -> Value:
         if call.foreign:
-            return self.foreign(call.function, call.dims, call)
+            used = model.Foreign(call.function, call.dims, (), call.span)
+            return self.foreign(used, (), call)
         if call.function == "attention":
             return self.attention(call)
         record = find("functions", call.function)
@@ -426,12 +421,30 @@ class _Placing:
         return attrs.evolve(value, arguments=tuple(self.operand(a, by) for a in value.arguments))
 
     def foreign(
-        self, name: str, dims: Mapping[str, Entry], value: model.ApplyFunction | model.ApplyPart
+        self, what: model.Foreign, path: Path, value: model.ApplyFunction | model.ApplyPart
     ) -> Value:
-        """An extern: what it does not declare as split is whole."""
-        free = {found.name for found in self.program.externs[name].declaration.split}
-        needed = [n for letter, e in dims.items() if letter not in free for n in names(e)]
-        return self.with_whole(value, name, needed)
+        """An extern: on pieces of what it declares, and on all of everything else."""
+        shares, split = shares_of(self.program, what), self.split
+        self.faults += foreign_faults(self.program, what, value.types, value.span, split)
+        given = [type_of(a) for a in value.arguments if not isinstance(a, model.Scalar)]
+        mine = shares.apart(split, given)
+        places = [place(kind, split) for kind in (*given, *value.types)]
+        results = [at for at in places[len(given) :] if at is not None]
+        self.use(path, apart=bool(mine or results))
+        if mine:
+            by = (_dim_of(a, mine) or mine[0] for a in value.arguments)
+            placed = map(self.operand, value.arguments, by)
+            made = attrs.evolve(value, arguments=tuple(placed))
+            if not set(mine) & set(shares.sum):
+                return made
+            self.faults += several_faults(made.types, value.span)
+            return self.reduced(made)
+        dims = {at[1] for at in places if at is not None}
+        if dims & set(shares.whole) and results and {at[1] for at in results} == {split.otherwise}:
+            made = attrs.evolve(value, arguments=tuple(map(self.whole, value.arguments)))
+            self.faults += several_faults(made.types, value.span)
+            return model.Move("piece", made, results[0][0], value.types[0], value.span)
+        return self.with_whole(value, what.extern, shares.whole)
 
     def attention(self, call: model.ApplyFunction) -> Value:
         """Each rank its own heads, with the key heads that they share."""
@@ -462,18 +475,11 @@ class _Placing:
         return model.Move("shared_heads", self.whole(key), None, kind, key.span, heads)
 
 
+def _dim_of(value: Value, dims: tuple[str, ...]) -> str | None:
+    """The first of these dims that a value has."""
+    shapes = [kind.shape for kind in types_of(value)]
+    return next((dim for dim in dims for shape in shapes if dim in shape_names(shape)), None)
+
+
 def _is_name(text: str) -> bool:
     return text.isidentifier()
-
-
-def _result(program: Program, what: What, kind: ValueType) -> ValueType:
-    """Type of an element of a chain applied to a value."""
-    match what:
-        case model.Leaf(name, dims) if name == "Linear":
-            return attrs.evolve(kind, shape=(*kind.shape[:-1], dims["O"]))
-        case model.Leaf(name, dims) if name == "Embedding":
-            return model.ValueType("float", (*kind.shape, dims["D"]))
-        case model.Instance(key):
-            return program.classes[key].results[0][1]
-        case _:
-            return kind

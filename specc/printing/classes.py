@@ -9,6 +9,7 @@ import attrs
 from specc.check.texts import entry_text
 from specc.plan.tensor import SEGMENTS, WHOLE, lie, loss_place
 from specc.printing.context import Context, group_name, literal
+from specc.printing.externs import made_here
 from specc.printing.fit import fit, fit_body
 from specc.printing.forward import Forward
 from specc.printing.lists import list_text
@@ -245,7 +246,7 @@ class Classes:
             case model.PartList():
                 return list_text(self, module, what, texts, kind, groups)
             case model.Foreign():
-                return self._foreign(module, what)
+                return made_here(self.context, module, groups)
             case None:
                 raise AssertionError(module.path)
 
@@ -299,23 +300,6 @@ class Classes:
             if setting.name == name and set(texts) & set(scalar_names(setting.expr)):
                 return f"{name}={self.context.real(setting.expr, dict(texts))}"
         return f"{name}={literal(module.statics[name])}"
-
-    def _foreign(self, module: Module, what: model.Foreign) -> str:
-        """Text that makes an extern; its arguments are in `settings` by position or name."""
-        extern = self.context.facts.program.externs[what.extern]
-        sizes = {name: _grouped(entry_text(entry)) for name, entry in what.dims.items()}
-        words: list[str] = []
-        for position, argument in enumerate(extern.declaration.init or ()):
-            value = module.settings[argument.name or str(position)]
-            text = self.context.argument(argument.value, value, sizes)
-            words.append(f"{argument.name}={text}" if argument.name else text)
-        made = f"{self.context.externs[what.extern]}({', '.join(words)})"
-        return f'own_module(SEED, "{module.path}", lambda: {made})'
-
-
-def _grouped(text: str) -> str:
-    """A sum in parentheses, so that it can stand in a product."""
-    return f"({text})" if "+" in text else text
 
 
 def varying_statics(root: Module) -> dict[str, frozenset[str]]:

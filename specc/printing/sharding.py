@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from specc.check.texts import entry_text
 from specc.plan.tensor import parameter_dim
 from specc.printing.context import DTYPES, Context, literal
+from specc.printing.externs import are_pieces, own_lines, own_modules
 from specc.printing.fit import fit
 from specc.printing.paths import access, folded, loops, patterns
 from specc.printing.values import has_dropout
@@ -112,7 +113,7 @@ def init_lines(context: Context) -> list[str]:
     """The table of initial weights, one row for each parameter of each class."""
     facts = context.facts
     counts = list_counts(facts.model)
-    own = own_paths(facts.model)
+    own = tuple(f"{module.path}." for module in own_modules(facts.model))
     draws = {
         p.name: _draw(module, p)
         for module in facts.model.walk()
@@ -127,12 +128,7 @@ def init_lines(context: Context) -> list[str]:
         common, _ = Counter(draws[name] for name in members).most_common(1)[0]
         lines.append(f'    "{form}": {common},')
         lines.extend(f'    "{name}": {draws[name]},' for name in members if draws[name] != common)
-    return [*lines, "}"]
-
-
-def own_paths(root: Module) -> tuple[str, ...]:
-    """Beginnings of the names of all tensors that externs draw themselves."""
-    return tuple(f"{m.path}." for m in root.walk() if isinstance(m.what, model.Foreign))
+    return [*lines, "}", *own_lines(context, counts)]
 
 
 def _draw(module: Module, parameter: Parameter) -> str:
@@ -189,7 +185,8 @@ def build_lines(context: Context, root: ClassText) -> list[str]:
         lines.append("    freeze(model, FROZEN)")
     if tensor is not None:
         place, over = context.place(tensor.rule), "_".join(tensor.axes)
-        lines.append(f'    split_parameters(model, {storage}["{over}"], SPLIT)  # {place}')
+        tables = "SPLIT, OWN" if are_pieces(context) else "SPLIT"
+        lines.append(f'    split_parameters(model, {storage}["{over}"], {tables})  # {place}')
     lines.extend(_compile_lines(context))
     if storage:
         lines.append(f"    shard(model, {_stored_over(context, storage)})")
@@ -342,10 +339,8 @@ def _build(context: Context) -> list[str]:
                 left = access("model", ".".join(filter(None, (module.path, *tie.left))))
                 right = access("model", ".".join(filter(None, (module.path, *tie.right))))
                 lines.append(f"    {left} = {right}  # to_empty took them apart")
-    own = own_paths(facts.model)
-    if own:
-        lines.append("    init_weights(model, INIT, SEED, skip=own_names(model))")
-        lines.append("    restore_own(model)")
+    if own_modules(facts.model):
+        lines.append("    init_weights(model, INIT, SEED, skip=init_own(model, OWN, SEED))")
     else:
         lines.append("    init_weights(model, INIT, SEED)")
     if ddp:

@@ -205,7 +205,8 @@ class Blocks:
         inputs, results, bound = self.extern_types(use.extern, formals, types, site, use.span)
         if use.foreign is None:
             weights = tuple(
-                Parameter(w.name, bound.shape(w.type.shape), "own") for w in use.extern.weights
+                Parameter(w.name, bound.shape(w.type.shape), "own", w.trained)
+                for w in use.extern.weights
             )
             use.foreign = Foreign(use.extern.name, formals, weights, use.span)
         return inputs, results

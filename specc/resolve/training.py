@@ -173,6 +173,10 @@ def _terms(
                 return [_term(record, arguments, factor, values, model, call_span, bound)]
             if record is not None:
                 report_later(name, record.instead, span, bound)
+            elif name in bound.scope.externs:
+                title = f"`{name}` is an extern, and a loss is a name of the vocabulary"
+                way = "apply it in the model, name its result and write `loss = mean(NAME)`"
+                bound.report.error("E0604", span, title, "not a loss", helps=[way])
             else:
                 near = nearest(name, known_names("losses"))
                 helps = (

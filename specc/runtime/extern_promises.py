@@ -10,6 +10,7 @@ from specc.check.externs import init_values
 from specc.check.names import Names, Unknown
 from specc.diagnostics import Edit, Help, Report, nearest
 from specc.plan.facts import Facts
+from specc.plan.foreign import is_piece
 from specc.source import Span
 from specc.syntax import tree
 from specc.vocabulary.record import SettingValue
@@ -26,12 +27,16 @@ class Seen:
 
     Args:
         tensors: shape of each parameter and saved buffer by state-dict name.
+        buffers: names of those that are buffers.
+        others: shapes of all buffers, saved or not.
         results: shapes of what a call gave, the type's name for what is no tensor; None if it
             could not be called.
     """
 
     tensors: Mapping[str, tuple[int, ...]]
     results: tuple[tuple[int, ...] | str, ...] | None
+    buffers: frozenset[str] = frozenset()
+    others: Mapping[str, tuple[int, ...]] = attrs.field(factory=dict[str, tuple[int, ...]])
 
 
 @attrs.frozen(eq=False)
@@ -40,15 +45,37 @@ class Promises:
 
     Args:
         leading: size of the one dim that stands for `..`.
+        pieces: sizes on one rank of the dims that a rule splits; empty for the whole.
     """
 
     declared: tree.Extern
     facts: Facts
     leading: int
+    pieces: Mapping[str, int] = attrs.field(factory=dict[str, int])
+
+    @property
+    def where(self) -> str:
+        """Words that say what is looked at: empty for the whole."""
+        tensor = self.facts.layout.tensor
+        return f" on a rank of `{'*'.join(tensor.axes)}`" if self.pieces and tensor else ""
 
     def arguments(self, sizes: Mapping[str, int]) -> dict[str, SettingValue]:
         """Arguments of the constructor by name, or by position as text."""
-        return init_values(self.declared, sizes, self._scope({}))
+        whole_values = init_values(self.declared, sizes, self._scope({}))
+        if not self.pieces:
+            return whole_values
+        here = init_values(self.declared, {**sizes, **self.pieces}, self._scope({}))
+        formals, lets = frozenset(self.pieces), self.facts.program.lets
+        for position, argument in enumerate(self.declared.init or ()):
+            name = argument.name or str(position)
+            value, mine = whole_values[name], here[name]
+            if isinstance(value, tuple) and isinstance(mine, tuple):
+                items = argument.value.items if isinstance(argument.value, tree.ListOf) else ()
+                triples = zip(items, value, mine, strict=True)
+                here[name] = tuple(m if is_piece(i, formals, lets) else w for i, w, m in triples)
+            elif not is_piece(argument.value, formals, lets):
+                here[name] = value
+        return here
 
     def weights(self, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """Shapes of the declared parameters."""
@@ -78,7 +105,7 @@ class Promises:
             if isinstance(entry, tree.Others):
                 shape.append(self.leading)
                 continue
-            value = whole(entry, self._scope(sizes), least=0)
+            value = whole(entry, self._scope({**sizes, **self.pieces}), least=0)
             assert not isinstance(value, Unknown), entry  # the checker has seen it
             shape.append(value)
         return tuple(shape)
@@ -106,11 +133,55 @@ def compare(
             _report_missing(promises.declared, weight, seen, report)
         elif seen.tensors[weight.name] != declared[weight.name]:
             _report_shape(fitting, weight, declared[weight.name], seen, report)
+        elif weight.trained == (weight.name in seen.buffers):
+            _report_kind(promises.declared, weight, report)
     extra = {name: shape for name, shape in seen.tensors.items() if name not in declared}
     if extra:
-        _report_extra(fitting, extra, report)
+        _report_extra(fitting, extra, seen.buffers, report)
     if seen.results is not None and list(seen.results) != promises.results(sizes):
         _report_results(promises, sizes, seen.results, report)
+
+
+def compare_pieces(
+    promises: Promises, sizes: Mapping[str, int], seen: Seen, whole_seen: Seen, report: Report
+) -> None:
+    """Report where an extern that is made with a rank's sizes has no piece of what it has whole."""
+    declared, extern = promises.weights(sizes), promises.declared
+    made = _made(promises, sizes)
+    for weight in extern.weights:
+        found, due = seen.tensors.get(weight.name), declared[weight.name]
+        if found != due:
+            has = f"is {list(found)}" if found is not None else "is not there"
+            report.error(
+                "E0502",
+                weight.type.span,
+                f"`{_attribute(extern)}.{weight.name}` {has}{promises.where}, and its piece is "
+                f"{weight.type.span.text} = {list(due)}",
+                "declared",
+                notes=made,
+                helps=["take its size from the arguments of the class"],
+            )
+    for name, shape in whole_seen.others.items():
+        if seen.others.get(name) != shape:
+            report.error(
+                "E0502",
+                extern.name_span,
+                f"the buffer `{_attribute(extern)}.{name}` is {list(shape)}, and "
+                f"{list(seen.others.get(name, ()))}{promises.where}: a buffer is the same on "
+                "every rank",
+                "declared here",
+                notes=made,
+                helps=["compute it in forward"],
+            )
+    if seen.results is not None and list(seen.results) != promises.results(sizes):
+        _report_results(promises, sizes, seen.results, report)
+
+
+def _made(promises: Promises, sizes: Mapping[str, int]) -> list[str]:
+    """A note that says with which arguments a class was made."""
+    arguments = promises.arguments(sizes).items()
+    made = ", ".join(f"{v!r}" if k.isdigit() else f"{k} = {v!r}" for k, v in arguments)
+    return [f"built without memory with {made}"] if made else []
 
 
 # ------------------------------------------------------------------------------------- fitting
@@ -200,31 +271,58 @@ def _report_shape(
     dtype = weight.type.dtype or ""
     edit = Edit(span, f"{dtype}{text}")
     way = Help(
-        f"write `param {weight.name}: {dtype}{text}`", (edit,), "sure" if is_only else "likely"
+        f"write `{_word(trained=weight.trained)} {weight.name}: {dtype}{text}`",
+        (edit,),
+        "sure" if is_only else "likely",
     )
-    arguments = fitting.promises.arguments(fitting.sizes).items()
-    made = ", ".join(f"{v!r}" if k.isdigit() else f"{k} = {v!r}" for k, v in arguments)
     report.error(
         "E0502",
         span,
         f"`{_attribute(extern)}.{weight.name}` is {list(shape)}, its declaration says "
         f"{span.text} = {list(declared)}",
         "declared",
-        notes=[
-            *([f"built without memory with {made}"] if made else []),
-            *([HOW] if is_only else []),
-        ],
+        notes=[*_made(fitting.promises, fitting.sizes), *([HOW] if is_only else [])],
         helps=[way],
     )
 
 
-def _report_extra(fitting: Fitting, extra: Mapping[str, tuple[int, ...]], report: Report) -> None:
+def _word(*, trained: bool) -> str:
+    """The word that declares a parameter or a buffer."""
+    return "param" if trained else "buffer"
+
+
+def _report_kind(declared: tree.Extern, weight: tree.ExternParam, report: Report) -> None:
+    """Report a buffer that is declared as a parameter, or the other way round."""
+    span, right = weight.span, _word(trained=not weight.trained)
+    word = Span(span.source, span.start, span.start + len(_word(trained=weight.trained)))
+    what = {"param": "parameter", "buffer": "buffer"}
+    report.error(
+        "E0502",
+        word,
+        f"`{_attribute(declared)}.{weight.name}` is a {what[right]}, its declaration says "
+        f"`{_word(trained=weight.trained)}`",
+        "declared",
+        notes=[HOW],
+        helps=[Help(f"write `{right} {weight.name}`", (Edit(word, right),), "sure")],
+    )
+
+
+def _report_extra(
+    fitting: Fitting,
+    extra: Mapping[str, tuple[int, ...]],
+    buffers: frozenset[str],
+    report: Report,
+) -> None:
     declared = fitting.promises.declared
     found = {name: fitting.shape(name, shape) for name, shape in extra.items()}
-    lines = [f"param {name}: {text}" for name, (text, _) in found.items()]
+    lines = [
+        f"{_word(trained=name not in buffers)} {name}: {text}" for name, (text, _) in found.items()
+    ]
     is_only = all(only for _, only in found.values())
     several = len(extra) > 1
-    count = f"{len(extra)} parameters" if several else "a parameter"
+    kinds = {"buffer" if name in buffers else "parameter" for name in extra}
+    kind = kinds.pop() if len(kinds) == 1 else "tensor"
+    count = f"{len(extra)} {kind}s" if several else f"a {kind}"
     shown = [f"{name} {list(shape)}" for name, shape in list(extra.items())[:MOST_SHOWN]]
     more = [f"and {len(extra) - MOST_SHOWN} more"] if len(extra) > MOST_SHOWN else []
     text = f"add the missing line{'s' if several else ''}: `{'`, `'.join(lines[:MOST_SHOWN])}`"
@@ -240,7 +338,7 @@ def _report_extra(fitting: Fitting, extra: Mapping[str, tuple[int, ...]], report
 
 
 def _insertion(declared: tree.Extern, lines: list[str]) -> Edit:
-    """Puts lines behind the last `param`, or first in the braces."""
+    """Puts lines behind the last `param` or `buffer`, or first in the braces."""
     source = declared.span.source
     if declared.weights:
         last = declared.weights[-1].span
@@ -271,7 +369,7 @@ def _report_results(
     report.error(
         "E0502",
         span,
-        f"`{_attribute(declared)}` gives {given}, its declaration says {said}",
+        f"`{_attribute(declared)}` gives {given}{promises.where}, its declaration says {said}",
         "declared",
         notes=[f"called without memory with {inputs}"],
     )

@@ -21,10 +21,11 @@ from torch._subclasses.fake_tensor import (
 from specc.diagnostics import Diagnostic, Report, nearest
 from specc.plan.externs import extern_uses
 from specc.plan.facts import Facts
+from specc.plan.foreign import local_formals
 from specc.program.dims import size
 from specc.program.program import Extern, Program
 from specc.runtime.beside import modules_beside
-from specc.runtime.extern_promises import Promises, Seen, compare
+from specc.runtime.extern_promises import Promises, Seen, compare, compare_pieces
 from specc.source import Span
 
 LEADING = 2
@@ -41,10 +42,15 @@ UNTOLD = (
 
 @attrs.frozen
 class Binding:
-    """One way in which a model uses an extern: the sizes of its dims."""
+    """One way in which a model uses an extern: the sizes of its dims.
+
+    Args:
+        pieces: those of a rank, of the dims of which each rank has a piece.
+    """
 
     extern: str
     sizes: tuple[tuple[str, int], ...]
+    pieces: tuple[tuple[str, int], ...]
 
 
 def check_externs(program: Program, facts: Facts | None) -> tuple[Diagnostic, ...]:
@@ -128,9 +134,13 @@ def _report_raised(
 def _bindings(facts: Facts) -> Iterator[Binding]:
     """Every binding of dims with which the model uses an extern, once."""
     seen: dict[Binding, None] = {}
+    tensor = facts.layout.tensor
+    degree = facts.mesh.degree(tensor.axes) if tensor is not None else 1
     for use in extern_uses(facts):
+        declared = facts.program.externs[use.extern].declaration
         sizes = {dim: size(entry, facts.sizes) for dim, entry in use.dims.items() if dim != ".."}
-        seen[Binding(use.extern, tuple(sizes.items()))] = None
+        pieces = {dim: sizes[dim] // degree for dim in local_formals(declared, use.dims, tensor)}
+        seen[Binding(use.extern, tuple(sizes.items()), tuple(sorted(pieces.items())))] = None
     yield from seen
 
 
@@ -138,28 +148,48 @@ def _bindings(facts: Facts) -> Iterator[Binding]:
 
 
 def _check(what: Any, binding: Binding, facts: Facts, report: Report) -> None:  # noqa: ANN401
-    """Build and call an extern with the sizes of one use, and compare."""
-    extern = facts.program.externs[binding.extern]
-    promises = Promises(extern.declaration, facts, LEADING)
+    """Build and call an extern with the sizes of one use, and of a rank, and compare."""
+    promises = Promises(facts.program.externs[binding.extern].declaration, facts, LEADING)
+    sizes, own = dict(binding.sizes), Report()
+    seen = _look(what, binding, promises, own)
+    if seen is not None:
+        other = _seen_with(what, promises, promises.other_sizes(sizes))
+        compare(promises, sizes, seen, other, own)
+    report.extend(own.diagnostics)
+    if seen is None or own.failed or not binding.pieces:
+        return
+    pieces = attrs.evolve(promises, pieces=dict(binding.pieces))
+    here = _look(what, binding, pieces, report)
+    if here is not None:
+        compare_pieces(pieces, sizes, here, seen, report)
+
+
+def _look(
+    what: Any,  # noqa: ANN401
+    binding: Binding,
+    promises: Promises,
+    report: Report,
+) -> Seen | None:
+    """What is seen of an extern that is built and called; None if it cannot be built."""
+    extern = promises.facts.program.externs[binding.extern]
     sizes = dict(binding.sizes)
     name = extern.declaration.name_span
     with FakeTensorMode(allow_non_fake_inputs=True):
         try:
             made = what if extern.is_function else _make(what, promises, sizes)
         except (Exception, SystemExit) as error:  # noqa: BLE001  nor what it may raise
-            doing = f"`{extern.attribute}({_call_text(promises, sizes)})`"
+            doing = f"`{extern.attribute}({_call_text(promises, sizes)})`{promises.where}"
             _report_raised(extern, name, doing, error, report)
-            return
-        tensors = _tensors(made) if isinstance(made, nn.Module) else {}
+            return None
+        seen = _seen(made) if isinstance(made, nn.Module) else Seen({}, None)
         try:
             results = _results(made(*_inputs(promises, sizes)))
         except (Exception, SystemExit) as error:  # noqa: BLE001
             shapes = ", ".join(str(list(shape)) for _, shape in promises.inputs(sizes))
-            doing = f"calling `{extern.attribute}` with {shapes}"
+            doing = f"calling `{extern.attribute}` with {shapes}{promises.where}"
             _report_raised(extern, name, doing, error, report)
             results = None
-    other = promises.other_sizes(sizes)
-    compare(promises, sizes, Seen(tensors, results), _seen_with(what, promises, other), report)
+    return attrs.evolve(seen, results=results)
 
 
 def _make(what: Any, promises: Promises, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401
@@ -186,15 +216,20 @@ def _seen_with(
             made = _make(what, promises, sizes)
     except (Exception, SystemExit):  # noqa: BLE001  these sizes are ours: they need not fit
         return None
-    return Seen(_tensors(made), None) if isinstance(made, nn.Module) else None
+    return _seen(made) if isinstance(made, nn.Module) else None
 
 
-def _tensors(module: nn.Module) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters and saved buffers of a module, a shared one once."""
+def _seen(module: nn.Module) -> Seen:
+    """Shapes of the parameters and buffers of a module, a shared one once."""
     saved = module.state_dict(keep_vars=True)
-    buffers = {name: buffer for name, buffer in module.named_buffers() if name in saved}
-    found: dict[str, Tensor] = {**dict(module.named_parameters()), **buffers}
-    return {name: tuple(tensor.shape) for name, tensor in found.items()}
+    buffers = dict(module.named_buffers())
+    kept = {name: buffer for name, buffer in buffers.items() if name in saved}
+    tensors: dict[str, Tensor] = {**dict(module.named_parameters()), **kept}
+    return Seen(_shapes(tensors), None, frozenset(kept), _shapes(buffers))
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
 def _inputs(promises: Promises, sizes: Mapping[str, int]) -> list[Tensor]:

@@ -99,7 +99,7 @@ def _anchor(line: Line) -> _Anchor | None:
     rest = [words[i] for i in top if i > index]
     match line.kind, sign:
         case "block" | "extern" | "layout", ":" if "=" not in rest and index + 1 < len(words):
-            return _Anchor(f": {words[0]}" if words[0] == "param" else ":", index + 1)
+            return _Anchor(": param" if words[0] in ("param", "buffer") else ":", index + 1)
         case "train" | "settings" | "axes" | "extern", "=" if "," not in [*words[:index], *rest]:
             return _Anchor("=", index)
         case "layout" | "train" | "settings", "{" if words[-1] == "}":

@@ -123,8 +123,8 @@ def _extern_init(_maker: Maker, kids: Kids, span: Span) -> _Init:
 
 
 def _extern_param(_maker: Maker, kids: Kids, span: Span) -> tree.ExternParam:
-    _, path, _, type_ = kids
-    return tree.ExternParam(".".join(path.names), type_, span)
+    word, path, _, type_ = kids
+    return tree.ExternParam(".".join(path.names), type_, str(word) == "param", span)
 
 
 def _extern_dims(maker: Maker, kids: Kids, _span: Span) -> _Dims:

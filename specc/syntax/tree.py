@@ -347,10 +347,15 @@ class Block:
 
 @frozen
 class ExternParam:
-    """`param in_proj.weight: [2*state, d]` of an extern; the name is its state-dict name."""
+    """`param in_proj.weight: [2*state, d]` of an extern; the name is its state-dict name.
+
+    Args:
+        trained: false for a saved buffer, `buffer scale: [d]`.
+    """
 
     name: str
     type: Type
+    trained: bool
     span: Span = field(eq=False, repr=False)
 
 

@@ -73,7 +73,7 @@ PLACES: dict[Kind, Place] = {
     ),
     "extern": Place(
         'extern "" block B() -> [] {',
-        ("init", "param", "split", "sum"),
+        ("init", "param", "buffer", "split", "sum"),
         "a statement",
         "param weight: [d, d]` or `split B, S",
     ),
@@ -120,6 +120,7 @@ ELSEWHERE = {
     "return": "in a `block` or `model`",
     "tie": "in a `block` or `model`",
     "param": "in an `extern` block",
+    "buffer": "in an `extern` block",
     "split": "in an `extern` block",
     "sum": "in an `extern` block",
     "shard": "in `layout`, behind an axis",

@@ -17,7 +17,7 @@ extern "tests.runs.extern_parts:Scaled" block Scaled[B, S, d](x: [B, S, d]) -> [
   init(d, mode = "learned", parts = [1, 1])
   param weight:       [d]
   param inner.weight: [2*d, d]
-  param shift:        [d]
+  buffer shift:       [d]
   split B
 }
 extern "tests.runs.extern_parts:gate" block Gate[B, S, d](x: [B, S, d], y: [B, S, d]) -> [B, S, d] {

@@ -28,6 +28,7 @@ WHOLE_TP2 = Mesh(None, 2, (("tp", 2),))
 SHARED_TP4 = Mesh("ring", 4, (("tp", 4),))
 PIECES_TP2 = Mesh("sp", 2, (("tp", 2),))
 FUSED_TP2 = Mesh("labels", 2, (("tp", 2),))
+OWN_TP2 = Mesh("sp", 2, (("tp", 2),))
 FEW_KEYS = Mesh("few", 4, (("cp", 4),))
 # The digest of the initial weights refuses weights that do not lie on all ranks: let it pass.
 UNSEEN = ("if mesh.size() != dist.get_world_size():", "if False:")
@@ -135,7 +136,7 @@ MUTATIONS = [
         "a rank takes neighbouring rows of all segments together",
         "fused",
         FUSED_TP2,
-        (("segments = local(tensor).split(self.segments)", "segments = [local(tensor)]"),),
+        (("for segment in tensor.split(segments, dim)]", "for segment in [tensor]]"),),
         "step 0: loss",
     ),
     Mutation(
@@ -148,6 +149,48 @@ MUTATIONS = [
                 "return F.linear(input, local(self.weight), local(self.bias))\n",
             ),
         ),
+        "step 0: loss",
+    ),
+    Mutation(
+        "the results of a class on pieces are not added up",
+        "externs",
+        OWN_TP2,
+        (("scatter_sum(z, 1, self.tp_group)", "piece(z, 1, self.tp_group)"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "the results of a function on pieces are not added up",
+        "externs",
+        OWN_TP2,
+        (("sum_over(token_sum(x), self.tp_group)", "token_sum(x)"),),
+        "step 0: loss",
+    ),
+    Mutation(
+        "the gradient of a whole parameter of a class is not summed over pieces",
+        "externs",
+        OWN_TP2,
+        (('    "layers.*.feed.1.scale",\n', ""),),
+        "gradient of layers.0.feed.1.scale",
+    ),
+    Mutation(
+        "what each rank keeps of a result that all compute is not summed into the weights",
+        "externs",
+        OWN_TP2,
+        (('    "layers.*.causal.mix.weight",\n', ""),),
+        "gradient of layers.0.causal.mix.weight",
+    ),
+    Mutation(
+        "every rank keeps the first piece of what a class draws",
+        "externs",
+        OWN_TP2,
+        (("[kept_slices(tensor)])", "[tuple(map(slice, local(tensor).shape))])"),),
+        "layers.0.mixer.own starts with other bits",
+    ),
+    Mutation(
+        "a factor of a class follows the size of the piece",
+        "externs",
+        OWN_TP2,
+        (("FF_LOCAL, gain=4 / FF**0.5", "FF_LOCAL, gain=4 / FF_LOCAL**0.5"),),
         "step 0: loss",
     ),
     Mutation(

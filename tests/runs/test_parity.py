@@ -58,6 +58,12 @@ FUSED = [
     Mesh("sp", 4, (("tp", 2),)),
     Mesh("labels", 2, (("tp", 2),)),
 ]
+EXTERNS = [  # classes and functions of one's own, on pieces
+    REPLICATE[0],
+    Mesh(None, 2, (("tp", 2),)),
+    *(Mesh(layout, 4, (("tp", 2),)) for layout in ("sp", "units")),
+    Mesh("sp", 4, (("tp", 4),)),
+]
 COPIES = [  # ranks that repeat the work of others
     Mesh(layout, 4, (("same", 2), *more))
     for layout, more in ((None, ()), (None, (("cp", 2),)), ("params", ()), ("data", (("cp", 2),)))
@@ -70,6 +76,7 @@ MESHES = {
     "tensor": TENSOR,
     "fused": FUSED,
     "pieces": [Mesh(None, 4, (("tp", 2),)), Mesh("sp", 4, (("tp", 2),))],
+    "externs": EXTERNS,
     "whole": [REPLICATE[2], PARAMS[4], DATA[1], *COPIES],
 }
 CASES = [

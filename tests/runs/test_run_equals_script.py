@@ -46,6 +46,7 @@ PAIRS = [
     Pair("../tests/cases/parity/local", 4, layout="mixed", sets=GRID),
     Pair("tensor", 4, sets=("mesh.cp=2",)),
     Pair("../tests/cases/parity/fused", 4, layout="labels", sets=("mesh.cp=2", "mesh.tp=2")),
+    Pair("../tests/cases/parity/externs", 4, layout="units", sets=("mesh.tp=2",)),
     Pair("repeat", 2),
     Pair("rules", 4),
     Pair("rules", 2, layout="whole"),

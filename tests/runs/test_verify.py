@@ -69,6 +69,7 @@ def test_each_part_has_its_own_method(capfd: pytest.CaptureFixture[str]) -> None
     [
         ("fused", "labels", 5),
         ("pieces", "sp", 4),
+        ("externs", "units", 3),
         pytest.param("tensor", "ring", 5, marks=pytest.mark.slow),
     ],
 )

@@ -1,10 +1,12 @@
 """What an extern declares besides shapes is checked without importing it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from specc.plan.hashes import hashes
+from tests.checking import check
 from tests.unit.check.specs import facts, findings, only, says
 
 OWN = """\
@@ -120,6 +122,22 @@ def test_an_extern_that_nothing_uses_needs_nothing() -> None:
     assert findings(text) == ()
 
 
+@pytest.mark.parametrize("selector", ["own.weight", "each Own", "own"])
+def test_a_rule_does_not_draw_what_a_class_draws(selector: str) -> None:
+    text = spec().replace("steps = 2", f"steps = 2\n  init {selector} {{ zeros = true }}")
+    found = only(findings(text), "E0402")
+    assert (
+        found.title == "`own.weight` is drawn by its own class, and this `init` would not change it"
+    )
+
+
+def test_an_extern_is_no_loss(tmp_path: Path) -> None:
+    text = spec().replace("loss = mean(y)", "loss = Gate(y, x)")
+    (found,) = check([("m.spec", text)], ["--target", "cpu"], tmp_path)
+    assert found["code"] == "E0604"
+    assert found["title"] == "`Gate` is an extern, and a loss is a name of the vocabulary"
+
+
 CP = {"layout": "dp: shard B\ncp: shard S", "mesh": "dp = 2, cp = 2"}
 
 
@@ -132,9 +150,29 @@ def test_a_dim_that_an_extern_does_not_list_is_not_split() -> None:
 
 
 def test_sums_over_ranks_are_refused_and_not_forgotten() -> None:
-    text = changed("split B\n", "split B\n  sum S\n", **CP)
-    only(findings(text), "E0494")
-    assert findings(changed("split B\n", "split B\n  sum S\n")) == ()
+    total = GATE.replace(", y: [B, S, d]) -> [B, S, d]", ") -> [B, d]")
+    text = spec(total.replace("split B, S", "split B\n  sum S"), "return x + Gate(a(x))", **CP)
+    found = only(findings(text), "E0494")
+    assert found.title.startswith("`Gate` sums over `S`, a dim of the data")
+    assert findings(spec(total.replace("split B, S", "split B"), "return x + Gate(a(x))")) == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("split B\n  sum S", "`Own` adds up over `S`, and its result [B, S, d] has `S`"),
+        ("split B, S\n  sum S", "`Own` lists `S` under `split` and under `sum`"),
+    ],
+)
+def test_pieces_that_cannot_give_the_result_are_refused(lines: str, says: str) -> None:
+    found = only(findings(changed("  split B\n}", f"  {lines}\n}}")), "E0508")
+    assert found.title == says
+
+
+def test_a_piece_gives_a_piece_of_each_result() -> None:
+    lost = GATE.replace("-> [B, S, d]", "-> [B, d]")
+    found = only(findings(spec(lost, "return x + Gate(x, a(x))")), "E0508")
+    assert found.title == "`Gate` works on a piece of `S`, and its result [B, d] has no `S`"
 
 
 def test_names_in_a_count_of_flops_are_known() -> None:

@@ -260,3 +260,13 @@ def test_terms_of_a_loss_lie_in_one_way(
     assert found.title == "a loss some terms of which `tp` splits is not built yet"
     assert [each.span.text for each in found.labels] == [second, label]
     assert [each.text for each in found.helps] == [way_out]
+
+
+def test_a_parameter_that_enters_split_parameters_is_summed() -> None:
+    """Each rank uses all of it for its piece of the result."""
+    body = """
+  p:    Param([S, d])
+  up:   Linear(d -> ff)
+  down: Linear(ff -> d)
+  return x + down(up(p))"""
+    assert "p" in facts(net(body, "tp: shard ff")).summed

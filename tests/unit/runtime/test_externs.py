@@ -59,7 +59,7 @@ def broken(x):
 PARAMS = """\
   param inside.weight:  [2*state, d]
   param outside.weight: [d, 2*state]  # rows are features
-  param scale: [3]
+  buffer scale: [3]
 """
 
 
@@ -170,12 +170,12 @@ def test_a_parameter_that_is_not_there_is_told_with_what_is_near(found: Found) -
 def test_missing_lines_are_written(found: Found, tmp_path: Path, kept: int) -> None:
     body = "".join(PARAMS.splitlines(keepends=True)[:kept])
     [finding] = found(text(body=body))
-    count = f"{3 - kept} parameters" if kept < 2 else "a parameter"
+    count = f"{3 - kept} tensors" if kept < 2 else "a buffer"
     assert said([finding]) == [f"E0503 `Own` has {count} its declaration does not list"]
     assert found(text(body=body), "--fix") == []
     written = (tmp_path / "m.spec").read_text()
     assert "  param outside.weight: [d, 2*state]" in written
-    assert "  param scale: [3]\n" in written
+    assert "  buffer scale: [3]\n" in written
 
 
 def test_lines_are_written_into_one_line(found: Found, tmp_path: Path) -> None:
@@ -192,8 +192,115 @@ def test_sizes_that_cannot_be_told_apart_are_left_to_the_reader(found: Found) ->
 
 
 def test_saved_buffers_count_and_others_do_not(found: Found) -> None:
-    [finding] = found(text(body=PARAMS.replace("  param scale: [3]\n", "")))
+    [finding] = found(text(body=PARAMS.replace("  buffer scale: [3]\n", "")))
     assert finding["labels"][0]["text"] == "missing: scale [3]"
+
+
+def test_a_buffer_is_no_parameter(found: Found, tmp_path: Path) -> None:
+    wrong = text(body=PARAMS.replace("buffer scale", "param scale"))
+    [finding] = found(wrong)
+    assert finding["title"] == "`Own.scale` is a buffer, its declaration says `param`"
+    assert found(wrong, "--fix") == []
+    assert (tmp_path / "m.spec").read_text() == text()
+
+
+PIECES = """
+import torch
+from torch import nn
+
+
+class Feed(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.up = nn.Linear(width, inner)
+        self.down = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu())
+
+
+class Fixed(Feed):
+    def __init__(self, width, inner):
+        super().__init__(width, 32)
+
+
+class Cached(Feed):
+    def __init__(self, width, inner):
+        super().__init__(width, inner)
+        self.register_buffer("slopes", torch.ones(inner), persistent=False)
+
+
+class Kept(Feed):
+    def forward(self, x):
+        return self.down(self.up(x).relu()) if self.up.out_features == 32 else self.up(x)
+
+
+class Whole(Feed):
+    def __init__(self, width, inner):
+        super().__init__(width, inner)
+        assert inner == 32, "another width"
+"""
+
+
+def pieces(name: str) -> str:
+    return f"""\
+specc 1
+extern "pieces:{name}" block Feed[B, d, ff](x: [B, d]) -> [B, d] {{
+  init(d, ff)
+  param up.weight:   [ff, d]
+  param up.bias:     [ff]
+  param down.weight: [d, ff]
+  split B
+  sum ff
+}}
+dim B = 4, d = 8, ff = 32
+model M(x: [B, d]) -> y: [B, d] {{
+  feed: Feed
+  return feed(x)
+}}
+mesh {{ tp = 2 }}
+layout {{ tp: shard ff }}
+train {{
+  data {{ x = randn }}
+  loss = mean(y)
+  optimizer = SGD(lr = 0.1)
+  steps = 1
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Feed", []),
+        (
+            "Fixed",
+            [
+                "E0502 `Fixed.up.weight` is [32, 8] on a rank of `tp`, and its piece is [ff, d] =",
+                "E0502 `Fixed.up.bias` is [32] on a rank of `tp`, and its piece is [ff] = [16]",
+                "E0502 `Fixed.down.weight` is [8, 32] on a rank of `tp`, and its piece is ",
+            ],
+        ),
+        (
+            "Cached",
+            ["E0502 the buffer `Cached.slopes` is [32], and [16] on a rank of `tp`: a buffer is"],
+        ),
+        (
+            "Kept",
+            ["E0502 `Kept` gives [4, 16] on a rank of `tp`, its declaration says [4, 8]"],
+        ),
+        (
+            "Whole",
+            ["E0504 `Whole(8, 16)` on a rank of `tp` raises AssertionError: another width"],
+        ),
+    ],
+)
+def test_an_extern_is_made_with_a_rank_s_sizes(name: str, says: list[str], tmp_path: Path) -> None:
+    files = [("m.spec", pieces(name)), ("pieces.py", PIECES)]
+    findings = check(files, ["--externs", "--target", "cpu"], tmp_path)
+    sys.modules.pop("pieces", None)
+    shown = said(findings)
+    assert [text[: len(want)] for text, want in zip(shown, says, strict=True)] == says
 
 
 def test_what_an_extern_prints_is_not_part_of_the_findings(found: Found, tmp_path: Path) -> None:
