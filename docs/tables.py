@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from specc.check.offload import SETTINGS as OFFLOAD
 from specc.check.train import BLOCKS, LAUNCH, TRAIN
 from specc.check.verbs import COMPILE, MATMUL, PRECISION
 from specc.targets import TARGETS
@@ -194,11 +195,12 @@ def train() -> str:
 
 
 def verbs() -> str:
-    """Settings of `precision` and `compile`."""
+    """Settings of `precision`, `compile` and `offload`."""
     built = {name: "`fp32`" if name == "store" else "`fp32`, `bf16`" for name in PRECISION}
     rows = [(code(f"precision {{ {name} }}"), words, "`fp32`") for name, words in built.items()]
     rows.append((code("precision { matmul }"), kind(MATMUL), "`fp32`"))
     rows += [(code(f"compile {{ {s.name} }}"), kind(s), default(s)) for s in COMPILE]
+    rows += [(code(f"offload {{ {s.name} }}"), kind(s), default(s)) for s in OFFLOAD]
     return table(("setting", "value", "default"), rows)
 
 

@@ -25,6 +25,7 @@ SETTINGS = {
     "nodes": Setting("nodes", "int"),
     "gpus": Setting("gpus", "int"),
     "memory": Setting("memory", "bytes"),
+    "host_memory": Setting("host_memory", "bytes"),
 }
 RATES = ("intra", "inter")
 
@@ -53,6 +54,7 @@ def evaluate_cluster(
         _count(values.get("nodes")),
         _count(values.get("gpus")),
         _count(values.get("memory")),
+        _count(values.get("host_memory")),
     )
 
 

@@ -16,6 +16,7 @@ from specc.check.ground import Ground, ground
 from specc.check.layout import AxisReader, AxisRules
 from specc.check.memory import check_memory
 from specc.check.modules import Node, Unfolding, check_holds
+from specc.check.offload import OffloadRule, check_offload, offload, offloads
 from specc.check.parameters import check_trained, parameters
 from specc.check.placement import Placement
 from specc.check.rings import check_rings
@@ -25,9 +26,9 @@ from specc.check.tensor import place_tensors, summed
 from specc.check.ties import find_ties
 from specc.check.train import training
 from specc.check.units import check_islands, storage
-from specc.check.verbs import Precisions, compiles, precisions, recomputes, refuse_offload
+from specc.check.verbs import Precisions, compiles, precisions, recomputes
 from specc.diagnostics import Report
-from specc.plan.facts import Facts, Layout, Module
+from specc.plan.facts import Facts, Layout, Module, Offload
 from specc.plan.verify import verify
 from specc.program.dims import shape_names
 from specc.syntax import tree
@@ -36,6 +37,7 @@ from specc.targets import TARGETS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from specc.check.ties import Tied
     from specc.plan.facts import Compile, Parameter, Recompute
     from specc.program.program import Program
     from specc.situation import Situation
@@ -67,20 +69,26 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
         return None
     model = Tree(root, base.scope)
     layout = program.layouts.get(base.settled.layout)
-    rules = Rules.of(layout, model)
+    ties = find_ties(model)
+    rules = Rules.of(layout, model, ties)
     train = program.train
     assert train is not None
     trained = training(program, base.settled, base.scope, base.sizes, rules.dtypes.matmul)
-    ties = find_ties(model)
     optimizer = trained.optimizer if trained is not None else None
     made = parameters(train.rules, model, optimizer, rules.dtypes, ties)
     check_trained(program, made, report)
     axes = _axis_rules(program, base, model, layout)
     tensor = axes.tensor
-    store = storage(axes.storage, base.mesh, model, rules.dtypes, ties, tensor)
+    moved = offload(rules.offloaded)
+    host = moved.parameters if moved is not None else frozenset[str]()
+    store = storage(axes.storage, base.mesh, model, rules.dtypes, ties, tensor, host)
     check_islands(store, model, rules.dtypes, ties)
     if trained is None or report.failed:
         return None
+    check_offload(rules.offloaded, store, made.values(), trained.optimizer, report)
+    if moved is not None and base.target.is_host:
+        moved = Offload(moved.rule)
+        store = storage(axes.storage, base.mesh, model, rules.dtypes, ties, tensor)
     placed = place_tensors(program, model, tensor) if tensor else {}
     if report.failed:
         return None
@@ -93,7 +101,7 @@ def _facts(program: Program, situation: Situation, report: Report) -> Facts | No
         lets=base.lets,
         mesh=base.mesh,
         cluster=base.cluster,
-        layout=Layout(name, axes.splits, axes.methods, store, axes.duplicate, tensor),
+        layout=Layout(name, axes.splits, axes.methods, store, axes.duplicate, tensor, moved),
         model=_module(root, made, rules),
         training=trained,
         placed=placed,
@@ -117,9 +125,10 @@ class Rules:
     dtypes: Precisions
     recomputed: Mapping[str, Recompute]
     compiled: Mapping[str, Compile]
+    offloaded: tuple[OffloadRule, ...]
 
     @classmethod
-    def of(cls, layout: tree.Layout | None, model: Tree) -> Rules:
+    def of(cls, layout: tree.Layout | None, model: Tree, ties: Tied) -> Rules:
         """The rules of a layout, applied to the unfolded model."""
         rules = layout.rules if layout is not None else ()
         verbs: dict[str, list[tree.VerbRule]] = {}
@@ -128,11 +137,11 @@ class Rules:
                 verbs.setdefault(rule.verb, []).append(rule)
             elif isinstance(rule, tree.Check):
                 check_holds(rule, model.scope)
-        refuse_offload(verbs.get("offload", []), model.report)
         return cls(
             precisions(verbs.get("precision", []), model),
             recomputes(verbs.get("recompute", []), model),
             compiles(verbs.get("compile", []), model),
+            offloads(verbs.get("offload", []), model, ties),
         )
 
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from specc.plan.memory import gathered_bytes, gathered_units, memory
+from specc.plan.memory import gathered_bytes, gathered_units, host_memory, memory, ranks_of_node
 from specc.program.model import PartList
 
 if TYPE_CHECKING:
     from specc.diagnostics import Report
     from specc.plan.facts import Cluster, Facts, Unit
     from specc.plan.memory import Memory
+    from specc.source import Span
 
 GIB = 2**30
 
@@ -45,12 +46,13 @@ def check_memory(facts: Facts, report: Report) -> None:
     Nothing is said where the number of ranks is not known, or the target is not the cluster's.
     """
     cluster, named = facts.cluster, facts.program.mesh.cluster if facts.program.mesh else None
-    if cluster is None or named is None or cluster.memory_bytes is None:
+    if cluster is None or named is None:
         return
     if cluster.device not in (None, facts.target.name) or not _is_world_known(facts, cluster):
         return
+    _check_host(facts, cluster, named.span, report)
     need = needed(facts)
-    if need.total <= cluster.memory_bytes:
+    if cluster.memory_bytes is None or need.total <= cluster.memory_bytes:
         return
     store = facts.layout.storage
     stored = "parameters are stored here" if store.shard else "every rank stores everything"
@@ -63,6 +65,26 @@ def check_memory(facts: Facts, report: Report) -> None:
         also=[(store.rule, stored)] if store.rule is not None else [],
         notes=[_breakdown(facts, need), "activations are not counted"],
         helps=_ways_out(facts, need, cluster.memory_bytes),
+    )
+
+
+def _check_host(facts: Facts, cluster: Cluster, span: Span, report: Report) -> None:
+    """Report what ranks of one node move to the host and its memory cannot hold."""
+    offload, ranks = facts.layout.offload, ranks_of_node(facts)
+    if offload is None or ranks is None or cluster.host_bytes is None:
+        return
+    held = host_memory(facts)
+    if held.total * ranks <= cluster.host_bytes:
+        return
+    report.error(
+        "E0701",
+        span,
+        f"needs at least {_gib(held.total * ranks)} in the host memory of a node for what is moved "
+        f"there; `{cluster.name}` has {_gib(cluster.host_bytes)}",
+        f"{_gib(cluster.host_bytes)} a node",
+        also=[(offload.rule, "moved here")],
+        notes=[f"each of {ranks} ranks: {_held(facts, held)}"],
+        helps=["move less of it", "shard over more axes, or more ranks of other nodes"],
     )
 
 
@@ -84,16 +106,18 @@ def _gib(count: int) -> str:
 
 def _breakdown(facts: Facts, need: Need) -> str:
     types = {module.path: module.type or module.path for module in facts.model.walk()}
-    held = need.held
-    words = [
-        f"parameters {_gib(held.weights)}",
-        f"gradients {_gib(held.gradients)}",
-        f"{facts.training.optimizer.name} {_gib(held.optimizer)}",
-    ]
+    words = [_held(facts, need.held)]
     for unit, size in need.units:
         what = "the rest" if unit.modules == ("",) else types[unit.modules[0]]
         words.append(f"gathered {what} {_gib(size)}")
     return ", ".join(words)
+
+
+def _held(facts: Facts, held: Memory) -> str:
+    return (
+        f"parameters {_gib(held.weights)}, gradients {_gib(held.gradients)}, "
+        f"{facts.training.optimizer.name} {_gib(held.optimizer)}"
+    )
 
 
 # ------------------------------------------------------------------------------------ ways out
@@ -116,7 +140,19 @@ def _ways_out(facts: Facts, need: Need, limit: int) -> list[str]:
         wanted = -(-need.held.total * degree // room)
         axes = "*".join(store.shard)
         ways.append(f"more ranks: at least {wanted} along `{axes}`, which has {degree}")
-    return ways
+    return [*ways, *_to_host(facts, need, limit)]
+
+
+def _to_host(facts: Facts, need: Need, limit: int) -> list[str]:
+    """The smaller of the two moves to the host, if it leads out."""
+    if facts.layout.offload is not None or facts.target.is_host:
+        return []
+    what = f"{facts.training.optimizer.name}'s state"
+    if need.total - need.held.optimizer <= limit and need.held.optimizer:
+        return [f"keep {what} on the host, which steps more slowly: `offload optim {{ to = cpu }}`"]
+    if need.gathered <= limit and need.units:
+        return ["keep it on the host, which steps more slowly: `offload { to = cpu }`"]
+    return []
 
 
 def _per(facts: Facts) -> str:

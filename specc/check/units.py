@@ -40,30 +40,37 @@ def storage(
     dtypes: Precisions,
     ties: Tied,
     tensor: TensorSplit | None = None,
+    host: frozenset[str] = frozenset(),
 ) -> Storage:
     """Storage of a layout, over the axes that do not split parameters by their dims.
 
-    Without a rule every rank holds everything: in fp32 with DDP, in anything lower, and where
-    parameters are split by their dims, with FSDP2 over a mesh (n, 1). With a rule, every axis that
-    it does not name holds copies, so gradients are also summed over axes that split data but not
-    storage.
+    Without a rule every rank holds everything: in fp32 with DDP, in anything lower, where
+    parameters are split by their dims, and where they lie on the host, with FSDP2 over a mesh
+    (n, 1). With a rule, every axis that it does not name holds copies, so gradients are also summed
+    over axes that split data but not storage.
+
+    Args:
+        host: names of parameters that lie on the host.
     """
     apart = tensor.axes if tensor is not None else ()
     order = [axis.name for axis in mesh.axes if axis.name not in apart]
     owned = [name for name in model.tensors if name not in ties.to]
     trained = [name for name in owned if model.tensors[name].parameter.trained]
     plain = all(_kind(name, dtypes) == ("fp32", "fp32") for name in trained)
-    if rule is None and plain and tensor is None:
+    if rule is None and plain and tensor is None and not host:
         return Storage("ddp", (), tuple(order), (), None)
     shard = rule.axes if rule is not None else ()
     replicate = tuple(name for name in order if name not in shard)
     kind = rule.kind if rule is not None else "replicate"
     parts = rule.units if rule is not None else frozenset(_elements(model.root))
     keep_whole = kind in ("grads", "optim")
-    reshard = False if keep_whole or rule is None else rule.reshard is not False
+    reshard = not keep_whole and (bool(host) if rule is None else rule.reshard is not False)
     groups = _groups(parts, trained, model, rule, reshard=reshard)
     groups = [g for g in _join_ties(groups, model, ties) if g.tensors or g.parts == [""]]
-    units = tuple(unit for group in groups for unit in _by_precision(group, model, dtypes))
+    units = (unit for group in groups for unit in _by_precision(group, model, dtypes))
+    units = tuple(
+        attrs.evolve(unit, on_host=bool(host.intersection(unit.parameters))) for unit in units
+    )
     return Storage(kind, shard, replicate, units, rule.span if rule is not None else None)
 
 

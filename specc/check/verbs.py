@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from specc.check.selectors import Selection, Tree
-    from specc.diagnostics import Report
     from specc.source import Span
 
 DTYPES = ("fp32", "bf16", "fp16")
@@ -316,15 +315,3 @@ def _parts_only(rule: tree.VerbRule, model: Tree) -> frozenset[str] | None:
         )
         return None
     return model.acting(selection.parts)
-
-
-def refuse_offload(rules: Iterable[tree.VerbRule], report: Report) -> None:
-    """Say that offloading is part of the language and cannot be built yet."""
-    for rule in rules:
-        report.error(
-            "E0493",
-            rule.span,
-            "this version of specc understands `offload` and cannot build it yet",
-            "not built yet",
-            helps=["leave it out for now"],
-        )

@@ -11,20 +11,21 @@ from torch.distributed.tensor import DTensor
 
 @torch.no_grad()
 def gradient_norm(parameters: Iterable[nn.Parameter]) -> Tensor:
-    """2-norm of all gradients together, a 0-dim tensor on their device.
+    """2-norm of all gradients together, a 0-dim tensor on the device of the mesh.
 
     Shards are added up over the ranks that hold them; copies, and shared parameters, count once.
-    Every rank calls it with the same parameters.
+    Every rank calls it with the same parameters. Gradients may lie on the host.
 
     Raises:
         ValueError: if a gradient is still to be summed over ranks.
     """
     parameters = list(parameters)
-    square = torch.zeros((), device=parameters[0].device)
+    square = torch.zeros((), device=compute_device(parameters[0]))
     for (mesh, axes), gradients in local_gradients(parameters).items():
         part = torch.zeros_like(square)
         if gradients:
-            part += nn.utils.get_total_norm([row_norms(g) for g in gradients]).square()
+            norm = nn.utils.get_total_norm([row_norms(g) for g in gradients])
+            part += norm.to(part.device).square()
         for axis in axes:
             assert mesh is not None
             dist.all_reduce(part, group=mesh.get_group(axis))
@@ -39,7 +40,7 @@ def clip_gradients(
     """Multiply all gradients by factor, then by what brings their norm down to limit.
 
     Returns:
-        The norm after the first and before the second, a 0-dim tensor on their device.
+        The norm after the first and before the second, a 0-dim tensor on the device of the mesh.
     """
     parameters = list(parameters)
     norm = gradient_norm(parameters) * factor
@@ -52,7 +53,15 @@ def scale_gradients(parameters: Iterable[nn.Parameter], factor: float | Tensor) 
     """Multiply all gradients by factor."""
     for gradients in local_gradients(parameters).values():
         for gradient in gradients:
-            gradient.mul_(factor)
+            here = factor.to(gradient.device) if isinstance(factor, Tensor) else factor
+            gradient.mul_(here)
+
+
+def compute_device(parameter: Tensor) -> torch.device:
+    """Where a parameter computes: on the device of its mesh, though it may lie on the host."""
+    if isinstance(parameter, DTensor):
+        return torch.device(parameter.device_mesh.device_type)
+    return parameter.device
 
 
 def row_norms(gradient: Tensor) -> Tensor:

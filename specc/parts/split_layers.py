@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
+from specc.parts.gradients import compute_device
 from specc.parts.groups import is_below, is_named
 from specc.parts.rms_norm import RMSNorm
 
@@ -169,9 +170,12 @@ def sum_gradients(parameters: Iterable[nn.Parameter], group: dist.ProcessGroup) 
     """Add the gradients up over ranks, in one all-reduce.
 
     For parameters that are whole on every rank, and that each uses on its piece of a value.
+    Gradients may lie on the host.
     """
+    parameters = [p for p in parameters if p.grad is not None]
     gradients = [local(p.grad) for p in parameters if p.grad is not None]
-    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    device = compute_device(parameters[0])
+    flat = torch.cat([gradient.flatten().to(device) for gradient in gradients])
     dist.all_reduce(flat, group=group)
     for gradient, total in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
         gradient.copy_(total.view_as(gradient))

@@ -199,6 +199,7 @@ class Unit:
         reshard: whether parameters are freed after forward; None for the root, which keeps torch's
             default.
         span: the rule that made it.
+        on_host: parameters, gradients and optimizer state lie in the memory of the host.
     """
 
     modules: tuple[str, ...]
@@ -206,6 +207,7 @@ class Unit:
     precision: Precision
     reshard: bool | None
     span: Span | None = attrs.field(eq=False, repr=False)
+    on_host: bool = False
 
 
 @attrs.frozen
@@ -214,7 +216,7 @@ class Storage:
 
     Args:
         kind: `ddp` (fp32 on every rank), `replicate` (FSDP2 over a mesh (n, 1): lower precision on
-            every rank), or
+            every rank, or parameters on the host), or
             `params`, `grads`, `optim` (FSDP2 with ZeRO-3, -2, -1).
         shard: leaf axes that parameters are split over, in mesh order; empty for `ddp` and
             `replicate`.
@@ -285,8 +287,23 @@ class Method:
 
 
 @attrs.frozen
+class Offload:
+    """What lies in the memory of the host; nothing where the device is the host.
+
+    Args:
+        rule: the first rule that says so.
+        parameters: names; their gradients and optimizer state lie there, too.
+        state: whether the optimizer state of all parameters does, and the optimizer steps there.
+    """
+
+    rule: Span = attrs.field(eq=False, repr=False)
+    parameters: frozenset[str] = frozenset()
+    state: bool = False
+
+
+@attrs.frozen
 class Layout:
-    """All of the layout's axis rules."""
+    """All of the layout's axis rules, and what its rules move to the host."""
 
     name: str
     splits: tuple[Split, ...]
@@ -295,6 +312,7 @@ class Layout:
     duplicate: tuple[str, ...]
     """Leaf axes whose ranks all do the same work (`rep: replicate`)."""
     tensor: TensorSplit | None = None
+    offload: Offload | None = None
 
     def axes_of(self, dim: str) -> tuple[str, ...]:
         """Leaf axes that split a dim of the data wherever it occurs."""
@@ -340,13 +358,19 @@ class Training:
 
 @attrs.frozen
 class Cluster:
-    """Figures of the machine, where the mesh names a cluster; bytes and bytes per second."""
+    """Figures of the machine, where the mesh names a cluster; bytes and bytes per second.
+
+    Args:
+        memory_bytes: of a device.
+        host_bytes: of the host memory of a node.
+    """
 
     name: str
     device: str | None
     nodes: int | None
     gpus: int | None
     memory_bytes: int | None
+    host_bytes: int | None = None
 
 
 @attrs.frozen

@@ -211,6 +211,7 @@ def _rest(facts: Facts) -> Any:  # noqa: ANN401
         "units": sorted(
             [sorted(u.parameters), _precision(u.precision), u.reshard] for u in store.units
         ),
+        **_moved(facts),
         "storage": store.kind,
         "recompute": sorted(
             [m.path, sorted(m.recompute.keep)] for m in facts.model.walk() if m.recompute
@@ -235,3 +236,11 @@ def _rest(facts: Facts) -> Any:  # noqa: ANN401
             training.timeout_s,
         ],
     }
+
+
+def _moved(facts: Facts) -> dict[str, Any]:
+    """What lies in the memory of the host."""
+    offload = facts.layout.offload
+    if offload is None or not (offload.state or offload.parameters):
+        return {}
+    return {"offload": [sorted(offload.parameters), offload.state]}

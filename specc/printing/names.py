@@ -15,6 +15,7 @@ from specc.resources import part_names, part_source
 IMPORTS = {
     "DistributedDataParallel": "from torch.nn.parallel import DistributedDataParallel",
     "F": "import torch.nn.functional as F",
+    "CPUOffloadPolicy": "from torch.distributed.fsdp import CPUOffloadPolicy",
     "MixedPrecisionPolicy": "from torch.distributed.fsdp import MixedPrecisionPolicy",
     "DeviceMesh": "from torch.distributed.device_mesh import DeviceMesh",
     "checkpoint": "from torch.utils.checkpoint import checkpoint",

@@ -11,6 +11,14 @@ from specc.plan.tensor import parameter_dim
 from specc.printing.context import DTYPES, Context, literal
 from specc.printing.externs import are_pieces, own_lines, own_modules
 from specc.printing.fit import fit
+from specc.printing.offload import (
+    empty_line,
+    names_on_host,
+    optimizer_flag,
+    policy_lines,
+    policy_words,
+    step_lines,
+)
 from specc.printing.paths import access, folded, loops, patterns
 from specc.printing.values import has_dropout
 from specc.program import model
@@ -47,6 +55,7 @@ def shard_lines(context: Context) -> list[str]:
     lines = [f"def shard(model, mesh):{rule}", *_shard_doc(context)]
     for name, precision in policies.items():
         lines.extend(fit(f"{name} = {_policy_text(precision)}", 4))
+    lines.extend(policy_lines(context))
     actions = [(u.modules, _unit_words(u, policies)) for u in storage.units if u.modules != ("",)]
     for loop in loops(actions, list_counts(context.facts.model)):
         indent, base = (8, loop.variable) if loop.variable else (4, loop.source)
@@ -84,7 +93,7 @@ def _unit_words(unit: Unit, policies: dict[str, Precision]) -> str:
             words += f", mp_policy={name}"
     if unit.reshard is False:
         words += ", reshard_after_forward=False"
-    return words
+    return words + policy_words(unit)
 
 
 def _shard_doc(context: Context) -> list[str]:
@@ -331,7 +340,7 @@ def _build(context: Context) -> list[str]:
     lines += [
         f'    """{what}."""',
         "    model = build_model()",
-        "    model.to_empty(device=device)",
+        f"    {empty_line(facts)}",
     ]
     if ddp:
         for module in facts.model.walk():
@@ -353,7 +362,7 @@ def _build(context: Context) -> list[str]:
                 "    model.broadcast_buffers = False  # dropout keys are alike on all ranks"
             )
     lines.extend(fit(f"optimizer = {_optimizer(context)}", 4))
-    return [*lines, "    return model, optimizer"]
+    return [*lines, *step_lines(context), "    return model, optimizer"]
 
 
 def _optimizer(context: Context) -> str:
@@ -368,7 +377,7 @@ def _optimizer(context: Context) -> str:
         parameters = "[p for p in model.parameters() if p.requires_grad]"
     else:
         parameters = "model.parameters()"
-    return record.construct(parameters, chosen.settings, facts.target.optimizer_flag)
+    return record.construct(parameters, chosen.settings, optimizer_flag(facts))
 
 
 def group_lines(context: Context) -> list[str]:
@@ -396,6 +405,13 @@ def group_lines(context: Context) -> list[str]:
             lines += [f'            "{pattern}",' for pattern in patterns(members, names, counts)]
             lines += ["        ],", "    ),"]
         lines.append("]")
+    host = names_on_host(facts)
+    if host:
+        every = [p.name for p in facts.parameters if p.trained]
+        lines += [
+            "# Parameters in the memory of the host, with their gradients and optimizer state.",
+            *_table("ON_HOST", patterns(host, every, counts)),
+        ]
     return [*lines, *_split_lines(context, names)]
 
 

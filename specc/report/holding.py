@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from specc.plan.holding import HeldTensor
-from specc.plan.memory import memory
+from specc.plan.memory import host_memory, memory
 from specc.report.folding import folded
 from specc.report.quantities import bytes_text, sizes_text, table
 
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 def holding_text(facts: Facts, held: Sequence[HeldTensor], *, is_real: bool) -> str:
     """The model as built, its units, and every tensor on the first rank; ends in a line end."""
-    used = memory(facts, held)
+    used, moved = memory(facts, held), host_memory(facts, held)
     how = "built" if is_real else "built without memory, among fake ranks"
     elements = sum(tensor.elements for tensor in held)
     world = f"{facts.mesh.world} ranks, target {facts.target.name}"
     share = f"{elements:,} of {_total(held):,} elements"
+    weights = sum(tensor.bytes for tensor in held)
+    host = f" on the device, {bytes_text(moved.total)} on the host" if moved.total else ""
     lines = [
         f"{facts.program.name}: {facts.model.type} on {world}; {how}",
-        f"rank 0 holds {share}: {bytes_text(used.weights)} of weights;",
-        f"with gradients and {facts.training.optimizer.name} {bytes_text(used.total)}",
+        f"rank 0 holds {share}: {bytes_text(weights)} of weights;",
+        f"with gradients and {facts.training.optimizer.name} {bytes_text(used.total)}{host}",
         "",
         *_units(facts, held),
         "",

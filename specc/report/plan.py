@@ -8,6 +8,7 @@ from specc.check.memory import needed
 from specc.plan.collective import DTYPE_BYTES
 from specc.plan.collectives import collectives
 from specc.plan.hashes import hashes
+from specc.plan.memory import host_memory, ranks_of_node
 from specc.plan.tensor import axes_in
 from specc.program.dims import show_shape, size
 from specc.report.folding import Fold, folded
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from specc.plan.facts import Axis, Facts, Parameter, Recompute, Unit
+    from specc.plan.memory import Memory
     from specc.program.program import Field
     from specc.vocabulary.record import Constructor
 
@@ -113,15 +115,38 @@ def _stored(facts: Facts) -> Iterator[Row]:
     yield "parameters", f"{trained:,} in {len(own)} tensors{more}"
     yield "stored", f"fp32, {_storage(facts)}"
     need = needed(facts)
-    pieces = {
-        "weights": need.held.weights,
-        "gradients": need.held.gradients,
-        facts.training.optimizer.name: need.held.optimizer,
-    }
-    if need.gathered:
-        pieces["gathered units"] = need.gathered
-    listed = ", ".join(f"{name} {bytes_text(size)}" for name, size in pieces.items())
+    gathered = f", gathered units {bytes_text(need.gathered)}" if need.gathered else ""
+    listed = f"{_pieces(facts, need.held)}{gathered}"
     yield "memory", f"{bytes_text(need.total)} a rank before activations: {listed}"
+    yield from _host(facts)
+
+
+def _pieces(facts: Facts, held: Memory) -> str:
+    pieces = {
+        "weights": held.weights,
+        "gradients": held.gradients,
+        facts.training.optimizer.name: held.optimizer,
+    }
+    return ", ".join(f"{name} {bytes_text(size)}" for name, size in pieces.items())
+
+
+def _host(facts: Facts) -> Iterator[Row]:
+    """What lies in the memory of the host, on each rank and each node."""
+    offload = facts.layout.offload
+    if offload is None:
+        return
+    held, ranks = host_memory(facts), ranks_of_node(facts)
+    if not held.total:
+        yield "host", f"nothing is moved: on {facts.target.name} the device is the host"
+        return
+    node = f", {bytes_text(held.total * ranks)} a node" if ranks is not None else ""
+    limit = facts.cluster.host_bytes if facts.cluster is not None else None
+    there = f" of {bytes_text(limit)}" if node and limit is not None else ""
+    what = _pieces(facts, held)
+    yield "host", f"{bytes_text(held.total)} a rank{node}{there}: {what}"
+    if offload.state:
+        name = facts.training.optimizer.name
+        yield "host", f"{name} steps there, on copies of weights and gradients"
 
 
 def _storage(facts: Facts) -> str:
@@ -194,7 +219,7 @@ def _units(facts: Facts) -> Iterator[Row]:
         elements = sum(numel[name] for name in unit.parameters)
         names = [types[path] or path for path in unit.modules]
         kind = "the rest" if unit.modules == ("",) else " + ".join(names)
-        key = (kind, elements, unit.precision, unit.reshard)
+        key = (kind, elements, unit.precision, unit.reshard, unit.on_host)
         groups.setdefault(key, []).append(unit)
     for key, units in groups.items():
         yield "units", _unit(str(key[0]), units, numel)
@@ -208,7 +233,8 @@ def _unit(kind: str, units: list[Unit], numel: dict[str, int]) -> str:
     kept = {True: ", freed after forward", False: ", kept after forward", None: ""}[unit.reshard]
     gathered = f"gathered as {params} {bytes_text(elements * DTYPE_BYTES[params])}"
     reduced = f"reduced as {reduce} {bytes_text(elements * DTYPE_BYTES[reduce])}"
-    return f"{count}: {elements:,} parameters, {gathered}, {reduced}{kept}"
+    host = ", on the host" if unit.on_host else ""
+    return f"{count}: {elements:,} parameters{host}, {gathered}, {reduced}{kept}"
 
 
 def _rules(facts: Facts) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from specc.targets.target import Calls, Capability, Lack, Plugin, Target, Variab
 from specc.targets.version import Range, Version, parse_version, version_text
 
 __all__ = [
+    "HOST",
     "TARGETS",
     "UNKNOWN",
     "Calls",
@@ -35,3 +36,4 @@ def _found() -> dict[str, Target]:
 
 
 TARGETS = _found()
+HOST = next(target for target in TARGETS.values() if target.is_host)

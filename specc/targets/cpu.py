@@ -16,6 +16,7 @@ TARGET = Target(
     collectives="gloo",
     plugin=None,
     binds_device=False,
+    is_host=True,
     visible="",
     calls=Calls(),
     dtypes=("fp32", "bf16"),

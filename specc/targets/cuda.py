@@ -12,6 +12,7 @@ TARGET = Target(
     collectives="nccl",
     plugin=None,
     binds_device=True,
+    is_host=False,
     visible="CUDA_VISIBLE_DEVICES",
     calls=Calls(
         set_device="torch.cuda.set_device(device)",

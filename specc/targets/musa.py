@@ -122,6 +122,7 @@ TARGET = Target(
         "https://github.com/MooreThreads/torch_musa/releases",
     ),
     binds_device=True,
+    is_host=False,
     visible="MUSA_VISIBLE_DEVICES",
     # Never torch.accelerator: its memory functions are broken before 2.11.0.post2 (torchada).
     calls=Calls(

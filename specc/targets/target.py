@@ -106,6 +106,7 @@ class Target:
         collectives: name of the collective library.
         plugin: None if torch has the device built in.
         binds_device: whether `init_process_group` gets `device_id`.
+        is_host: the device is the host itself, so nothing can be moved from one to the other.
         visible: variable that hides devices.
         dtypes: words that `params` and `compute` may take.
         optimizer_flag: the fast form of an optimizer that has both.
@@ -127,6 +128,7 @@ class Target:
     collectives: str
     plugin: Plugin | None
     binds_device: bool
+    is_host: bool
     visible: str
     calls: Calls
     dtypes: tuple[str, ...]

@@ -167,7 +167,7 @@ def test_a_rule_that_does_not_hold_is_reported(
         ("tp: stage blocks via pipeline(microbatches = 2)", "E0492", None),
         ("tp: shard params within blocks", "E0494", "blocks"),
         ("tp: shard S within blocks", "E0494", "blocks"),
-        ("tp: replicate\noffload optim { to = cpu }", "E0493", None),
+        ("tp: replicate\noffload optim in blocks { to = cpu }", "E0493", "optim in blocks"),
         (
             "tp: replicate\nprecision { compute = fp8(format = e4m3) }",
             "E0491",

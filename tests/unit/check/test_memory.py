@@ -84,3 +84,44 @@ def test_an_unknown_number_of_ranks_is_not_judged() -> None:
     open_world = big(mesh="dp = world").replace("nodes = 1, gpus = 4, ", "")
     assert findings(open_world) == ()
     only(findings(open_world, world=4), "E0701")
+
+
+def on_gpus(
+    rule: str, cluster: str, layout: str = "dp: shard B\ndp: shard params per Block"
+) -> str:
+    more = f"cluster box {{ device = cuda, nodes = 1, gpus = 4, {cluster} }}"
+    return big(f"{layout}\n{rule}", cluster=more)
+
+
+def test_what_lies_on_the_host_does_not_fill_the_device() -> None:
+    assert only(findings(on_gpus("", "memory = 512MiB"), target="cuda"), "E0701")
+    for rule in ("offload { to = cpu }", "offload optim { to = cpu }"):
+        assert findings(on_gpus(rule, "memory = 512MiB"), target="cuda") == ()
+
+
+def test_the_smaller_move_that_leads_out_is_named() -> None:
+    def ways(memory: str) -> list[str]:
+        finding = only(findings(on_gpus("", f"memory = {memory}"), target="cuda"), "E0701")
+        return [way.text for way in finding.helps]
+
+    assert ways("512MiB")[-1] == (
+        "keep AdamW's state on the host, which steps more slowly: `offload optim { to = cpu }`"
+    )
+    assert ways("300MiB")[-1] == (
+        "keep it on the host, which steps more slowly: `offload { to = cpu }`"
+    )
+    assert not any("offload" in way for way in ways("100MiB"))
+
+
+def test_the_ranks_of_a_node_share_its_host() -> None:
+    rule = "offload { to = cpu }"
+    assert findings(on_gpus(rule, "host_memory = 1750MiB"), target="cuda") == ()
+    finding = only(findings(on_gpus(rule, "host_memory = 1638MiB"), target="cuda"), "E0701")
+    assert finding.title == (
+        "needs at least 1.7 GiB in the host memory of a node for what is moved there; `box` has "
+        "1.6 GiB"
+    )
+    assert [label.text for label in finding.labels] == ["1.6 GiB a node", "moved here"]
+    assert finding.notes == (
+        "each of 4 ranks: parameters 0.1 GiB, gradients 0.1 GiB, AdamW 0.21 GiB",
+    )

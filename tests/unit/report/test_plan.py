@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,11 @@ from specc.plan.facts import Facts
 from specc.plan.holding import holding, local_sizes, shard_index
 from specc.plan.memory import memory
 from specc.report.folding import folded
+from specc.report.holding import holding_text
 from specc.report.notation import parameter_shape, split_by, value_shape
+from specc.report.plan import plan_text
 from tests.repository import ROOT
+from tests.unit.check.specs import spec
 
 SPECS = ROOT / "specs"
 
@@ -119,3 +123,51 @@ def test_a_tied_tensor_is_held_once() -> None:
 
     assert tied
     assert all(p.name not in names and p.tied_to in names for p in tied)
+
+
+def rows(text: str, word: str) -> list[str]:
+    """The rows of a Plan under one word, without it."""
+    lines = iter(text.splitlines())
+    first = next(line for line in lines if line.strip().startswith(f"{word} "))
+    column = first.index(first.strip().partition(" ")[2].strip())
+    found = [first[column:]]
+    for line in lines:
+        if line[:column].strip():
+            break
+        found.append(line[column:])
+    return found
+
+
+def offloaded(rule: str, target: str, tmp_path: Path) -> Facts:
+    cluster = "cluster box { device = cuda, nodes = 2, gpus = 4, host_memory = 1GiB }\n"
+    text = spec(f"dp: shard B\ndp: shard params per Block\n{rule}", "").replace(
+        "mesh {  }", "mesh on box { dp = 8 }"
+    )
+    path = tmp_path / "t.spec"
+    path.write_text(text.replace("specc 1\n", f"specc 1\n{cluster}"))
+    return specc.load(path, target=target).facts()
+
+
+def test_a_plan_says_what_lies_on_the_host_of_a_rank_and_of_a_node(tmp_path: Path) -> None:
+    facts = offloaded("offload each Block { to = cpu }", "cuda", tmp_path)
+    text = plan_text(facts)
+
+    (row,) = rows(text, "host")
+    assert row.startswith("22.8 KiB a rank, 91.0 KiB a node of 1.00 GiB: weights 5.69 KiB, ")
+    assert "4 x Block: 2,912 parameters, on the host, gathered as" in text
+    held = holding_text(facts, holding(facts), is_real=False)
+    assert "with gradients and AdamW 2.03 KiB on the device, 22.8 KiB on the host\n" in held
+
+
+def test_a_plan_says_where_the_optimizer_steps(tmp_path: Path) -> None:
+    text = plan_text(offloaded("offload optim { to = cpu }", "cuda", tmp_path))
+
+    assert rows(text, "host")[1:] == ["AdamW steps there, on copies of weights and gradients"]
+    assert "AdamW 0 B" in rows(text, "memory")[0]
+
+
+def test_a_plan_says_that_nothing_moves_where_the_device_is_the_host(tmp_path: Path) -> None:
+    text = plan_text(offloaded("offload { to = cpu }", "cpu", tmp_path))
+
+    assert rows(text, "host") == ["nothing is moved: on cpu the device is the host"]
+    assert "on the host" not in text
