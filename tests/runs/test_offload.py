@@ -119,7 +119,7 @@ def assert_alike(found: Records, true: Records) -> None:
     ("layout", "weights", "state"),
     [
         ("all", ["cpu"], ["cpu"]),
-        ("some", ["cpu", "musa"], ["cpu", "musa"]),
+        pytest.param("some", ["cpu", "musa"], ["cpu", "musa"], marks=pytest.mark.slow),
         ("state", ["musa"], ["cpu"]),
         ("tensor", ["cpu"], ["cpu"]),
         pytest.param("copies", ["cpu"], ["cpu"], marks=pytest.mark.slow),
@@ -143,7 +143,7 @@ def test_it_trains_as_without_and_a_checkpoint_goes_on_without(
     assert found[0]["weights"] == true[0]["weights"]
 
 
-@pytest.mark.parametrize("layout", ["all", "state"])
+@pytest.mark.parametrize("layout", [pytest.param("all", marks=pytest.mark.slow), "state"])
 def test_a_checkpoint_without_goes_on_with_it(layout: str, tmp_path: Path, pool: Pool) -> None:
     true = on_cpu(pool, tmp_path, "ddp")
 
@@ -153,6 +153,7 @@ def test_a_checkpoint_without_goes_on_with_it(layout: str, tmp_path: Path, pool:
     assert places["state"] == ["cpu"]
 
 
+@pytest.mark.slow
 def test_the_device_is_rid_of_what_the_plan_says(tmp_path: Path) -> None:
     held = {layout: memory(spec(tmp_path, layout, "musa").facts()) for layout in ("plain", "state")}
     there: dict[str, int] = {}
