@@ -198,7 +198,7 @@ MUTATIONS = [
         "llama",
         RING4,
         (
-            ("stop = min(length, ahead + rows) if sight.causal else length", "stop = length"),
+            ("stop = min(length, ahead + count) if sight.causal else length", "stop = length"),
             ("if not sight.causal or (", "if ahead < 0 or ("),
         ),
         "step 0: loss",
@@ -214,14 +214,14 @@ MUTATIONS = [
         "what a piece of the keys gives is not weighed against what was there before",
         "llama",
         RING4,
-        ((" * (before - whole).exp().unsqueeze(-1)", ""),),
+        ((".mul_((before - whole).exp())", ""),),
         "step 0: loss",
     ),
     Mutation(
         "the ring keeps the sum of the weights of its first piece",
         "llama",
         RING4,
-        (("lse[:, rows] = whole", "lse[:, rows] = whole if hop == 0 else before"),),
+        (("lse[:, mine] = whole", "lse[:, mine] = whole if hop == 0 else before"),),
         "step 0: loss",
     ),
     Mutation(

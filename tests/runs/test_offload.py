@@ -121,7 +121,7 @@ def assert_alike(found: Records, true: Records) -> None:
         ("all", ["cpu"], ["cpu"]),
         pytest.param("some", ["cpu", "musa"], ["cpu", "musa"], marks=pytest.mark.slow),
         ("state", ["musa"], ["cpu"]),
-        ("tensor", ["cpu"], ["cpu"]),
+        pytest.param("tensor", ["cpu"], ["cpu"], marks=pytest.mark.slow),
         pytest.param("copies", ["cpu"], ["cpu"], marks=pytest.mark.slow),
         pytest.param("ddp", ["musa"], ["cpu"], marks=pytest.mark.slow),
     ],
