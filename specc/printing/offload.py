@@ -41,9 +41,8 @@ def is_whole(facts: Facts) -> bool:
     offload = facts.layout.offload
     if offload is None:
         return False
-    has_more = has_dropout(facts) or any(
-        extern_uses(facts)
-    )  # externs may have buffers of their own
+    # keys of dropout are buffers, and externs may have some of their own
+    has_more = has_dropout(facts) or any(extern_uses(facts))
     names = frozenset(p.name for p in facts.parameters if p.tied_to is None)
     return not has_more and names == offload.parameters
 
