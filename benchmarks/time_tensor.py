@@ -346,12 +346,6 @@ def emitted(name: str) -> ModuleType:
     return module_of(spec_of(SPEC, SIZES, RANKS).script(), name)
 
 
-def one_loss(logits: Tensor, labels: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """The sum of losses, by the function written by hand."""
-    del group
-    return SplitLoss.apply(logits.flatten(0, -2), labels.flatten()) * labels.numel()
-
-
 def kept_rope(x: Tensor, frequencies: Tensor, begin: int) -> Tensor:
     """Rotary positions from tables that are kept."""
     del frequencies, begin
@@ -367,11 +361,6 @@ def kept_angles() -> tuple[Tensor, Tensor]:
 
 PARTS: dict[str, dict[str, Callable[..., object]]] = {
     "no FSDP2 over one rank": {"shard": lambda *_: None},
-    "no Ulysses over one rank": {
-        "tokens_to_heads": lambda x, _: x,
-        "heads_to_tokens": lambda x, _: x,
-    },
-    "loss written by hand": {"split_cross_entropy": one_loss},
     "angles of rope kept": {"rope": kept_rope},
 }
 
