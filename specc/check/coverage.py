@@ -94,7 +94,7 @@ def _check_tensor_axes(rules: AxisRules, report: Report) -> None:
         return
     also = [(tensor.rule, f"`{tensor.dims[0]}` is split here")]
     for split in rules.splits:
-        for name in set(split.axes) & set(tensor.axes):
+        for name in (axis for axis in split.axes if axis in tensor.axes):
             title = (
                 f"`{name}` splits `{split.dim}` of the data and `{tensor.dims[0]}` of parameters"
             )

@@ -148,26 +148,30 @@ def _check_pieces(declared: tree.Extern, report: Report) -> None:
     split = {dim.name for dim in declared.split}
     for result in declared.results:
         shown, has = result.type.span.text, _dims_of(result.type)
-        for dim in (d for d in declared.split if d.name in names - has):
-            report.error(
-                "E0508",
-                dim.span,
-                f"`{declared.name}` works on a piece of `{dim.name}`, and its result {shown} has "
-                f"no `{dim.name}`",
+        faults = [
+            (
+                dim,
+                f"works on a piece of `{dim.name}`, and its result {shown} has no `{dim.name}`",
                 "each piece would have a result of its own",
-                also=[(result.type.span, "the result")],
-                helps=[f"write `sum {dim.name}` if these add up, else leave `{dim.name}` out"],
+                f"write `sum {dim.name}` if these add up, else leave `{dim.name}` out",
             )
-        for dim in (d for d in declared.sum if d.name in has - split):
-            report.error(
-                "E0508",
-                dim.span,
-                f"`{declared.name}` adds up over `{dim.name}`, and its result {shown} has "
-                f"`{dim.name}`",
+            for dim in declared.split
+            if dim.name in names - has
+        ]
+        faults += [
+            (
+                dim,
+                f"adds up over `{dim.name}`, and its result {shown} has `{dim.name}`",
                 "summed here",
-                also=[(result.type.span, "the result")],
-                helps=[f"write `split {dim.name}` if it works on a piece alone"],
+                f"write `split {dim.name}` if it works on a piece alone",
             )
+            for dim in declared.sum
+            if dim.name in has - split
+        ]
+        also = [(result.type.span, "the result")]
+        for dim, does, label, way in faults:
+            title = f"`{declared.name}` {does}"
+            report.error("E0508", dim.span, title, label, also=also, helps=[way])
     for dim in (d for d in declared.sum if d.name in split):
         title = f"`{declared.name}` lists `{dim.name}` under `split` and under `sum`"
         also = [(next(d.span for d in declared.split if d.name == dim.name), "split here")]
