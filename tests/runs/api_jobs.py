@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,19 @@ def labelled_loop(path: str, overrides: tuple[str, ...], steps: int) -> list[flo
             training.optimizer.zero_grad()
             losses.append(loss.item())
     return losses
+
+
+def losses_from(path: str, overrides: tuple[str, ...]) -> tuple[list[float], float]:
+    """Losses of the initial weights on the first three batches, and on the first of step 1."""
+    spec = specc.load(Path(path), target="cpu", overrides=overrides)
+    with spec.build() as training, torch.no_grad():
+
+        def loss(batches: Iterator[tuple[torch.Tensor, ...]]) -> float:
+            ids, labels = next(batches)
+            return cross_entropy(training.model(ids), labels).item()
+
+        batches = training.batches()
+        return [loss(batches) for _ in range(3)], loss(training.batches(start=1))
 
 
 def split_loop(path: str, overrides: tuple[str, ...], sums: bool) -> list[float] | str:

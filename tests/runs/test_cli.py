@@ -187,6 +187,15 @@ def test_ones_own_loop_drops_what_the_specs_loop_drops(pool: Pool) -> None:
     assert own == pytest.approx([record["loss"] for record in records], rel=1e-5)
 
 
+def test_ones_own_loop_goes_on_with_the_masks_of_its_step(pool: Pool) -> None:
+    overrides = ("train.accumulate=2", "B=2", "S=32")
+    path = str(SPECS / "tied.spec")
+    losses, later = pool.run("tests.runs.api_jobs:losses_from", path, overrides, world=1)[0]
+
+    assert later == losses[2]  # each step has two batches
+    assert len(set(losses)) == 3
+
+
 SPLIT = str(ROOT / "tests" / "cases" / "parity" / "tensor.spec")
 SPLIT_LOOP = "tests.runs.api_jobs:split_loop"
 

@@ -270,3 +270,11 @@ def test_a_parameter_that_enters_split_parameters_is_summed() -> None:
   down: Linear(ff -> d)
   return x + down(up(p))"""
     assert "p" in facts(net(body, "tp: shard ff")).summed
+
+
+def test_axes_that_split_twice_are_said_in_the_order_of_the_mesh() -> None:
+    text = net(
+        FEED.format("silu(up(x))"), "a*b*c: shard ff\na*b*c: shard S", "dp = 1, a = 1, b = 1, c = 2"
+    )
+    found = [each for each in findings(text) if each.code == "E0409"]
+    assert [each.title[:3] for each in found] == ["`a`", "`b`", "`c`"]
