@@ -209,8 +209,6 @@ def _ending(statements: Sequence[Statement]) -> tuple[Value, ...]:
             case model.Move(_, operand):
                 found.append(value)
                 value = operand
-            case model.Rearrange(operand) | model.Cast(operand):
-                value = operand
             case model.Arithmetic("+" | "-", left, right) if right is not None:
                 plain = isinstance(right, (model.Ref, model.PartValue, model.Scalar))
                 value = left if plain and not _assigns(rest, right) else right
@@ -220,8 +218,25 @@ def _ending(statements: Sequence[Statement]) -> tuple[Value, ...]:
                 found.append(value)
                 value = None
             case _:
-                value = None
+                value = _kept_nothing_of(value)
     return tuple(found)
+
+
+def _kept_nothing_of(value: Value) -> Value | None:
+    """The one operand of which backward needs nothing."""
+    match value:
+        case model.Rearrange(operand) | model.Cast(operand):
+            return operand
+        case model.Arithmetic("neg", operand, None):
+            return operand
+        case model.Arithmetic("*", model.Scalar(), operand):
+            return operand
+        case model.Arithmetic("*" | "/", operand, model.Scalar()):
+            return operand
+        case model.ApplyFunction(function="mean" | "sum", arguments=(operand,)):
+            return operand
+        case _:
+            return None
 
 
 def _assigns(statements: Sequence[Statement], value: Value) -> bool:
