@@ -21,9 +21,15 @@ def fit(text: str, indent: int = 0) -> list[str]:
 
 def _broken(text: str, indent: int) -> list[str]:
     """A logical line without its comment, broken once more than the brackets in it need."""
-    links = _chain(text) or _operands(text)
+    operands = _operands(text)
+    links = _chain(text) or operands
     if links:
-        return _linked(links, indent)
+        return _linked(links, indent, whole=bool(operands))
+    return _opened(text, indent)
+
+
+def _opened(text: str, indent: int) -> list[str]:
+    """A line broken inside a bracket, and inside the next one where its end is too long still."""
     split = _bracket(text, indent)
     if split is None:
         return [" " * indent + text]
@@ -41,8 +47,10 @@ def _broken(text: str, indent: int) -> list[str]:
         for piece in pieces:
             comma = "" if is_group or _is_lone(pieces) else ","
             lines.extend(fit(piece + comma, inner))
-    lines.append(" " * indent + tail)
-    return lines
+    if indent + len(tail) <= WIDTH:
+        return [*lines, " " * indent + tail]
+    more = _opened("_" + tail[1:], indent)  # a name stands for what is closed
+    return [*lines, more[0].replace("_", tail[0], 1), *more[1:]]
 
 
 def fit_body(body: list[str], indent: int) -> list[str]:
@@ -121,11 +129,18 @@ def _prefix(text: str) -> tuple[str, str]:
     return (head + sign, rest) if re.fullmatch(r"[\w.]+", head) and sign else ("", text)
 
 
-def _linked(links: list[str], indent: int) -> list[str]:
-    """A line for each link of a chain or operand, in parentheses where they are no argument."""
+def _linked(links: list[str], indent: int, *, whole: bool) -> list[str]:
+    """A line for each link of a chain or operand, in parentheses where they are no argument.
+
+    Args:
+        whole: whether one line holds all of them in their parentheses, if it is long enough.
+    """
     prefix, *parts, end = links
     inner = indent + 4 if prefix else indent
     lines = [line for part in parts for line in fit(part, inner)]
+    joined = " " * inner + " ".join(parts)
+    if prefix and whole and len(joined) <= WIDTH:
+        lines = [joined]
     if not prefix:
         return [*lines[:-1], lines[-1] + end]
     return [f"{' ' * indent}{prefix}(", *lines, f"{' ' * indent}){end}"]
@@ -144,11 +159,14 @@ def _bracket(text: str, indent: int) -> tuple[int, int] | None:
 
 
 def _calls_at_end(text: str) -> list[tuple[int, int]]:
-    """The brackets of `f(..).g(..)[..]` at the end of a line, those with nothing in them apart."""
+    """The brackets of `f(..).g(..)[..]` at the end of a line, those with nothing in them apart.
+
+    And those of `f(..) * g(..)`, where nothing else is between two of them.
+    """
     end = len(text.rstrip(":,"))
     found: list[tuple[int, int]] = []
     for start, close in reversed(_pairs(text)):
-        if not re.fullmatch(r"(\.\w+)?", text[close + 1 : end]):
+        if not re.fullmatch(r"(\.\w+)?|( [-+*/] [\w.]+)", text[close + 1 : end]):
             break
         found.append((start, close))
         end = start
