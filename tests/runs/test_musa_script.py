@@ -183,8 +183,9 @@ def metrics(script: Path, ranks: int, environment: Mapping[str, str]) -> list[di
 @pytest.mark.parametrize(
     ("name", "ranks"),
     [
-        *((name, 2) for name in (*LESSON, *OTHERS)),
+        *((name, 2) for name in ("toy_ddp", "tinyllm", *OTHERS)),
         ("longctx", 4),
+        pytest.param("longctx", 2, marks=pytest.mark.slow),
         *(pytest.param(name, 4, marks=pytest.mark.slow) for name in ("toy_ddp", "tinyllm")),
     ],
 )
